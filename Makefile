@@ -1,0 +1,75 @@
+# A thin front: CMakePresets.json says how to build, tools/ does the work.
+#
+#   JOBS=4           compile jobs at once (default: one per core)
+#   SETUP=:          do not look for, or install, Debian packages
+JOBS ?= $(shell nproc)
+SETUP ?= tools/setup
+SEEDS ?= 1000
+FUZZ ?= frame
+TIME ?= 60
+
+# $(call build,PRESET[,TARGETS]): all targets unless some are named.
+build = cmake --preset $(1) >/dev/null && \
+        cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test debug asan tsan simulate bench fuzz format lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s%s\n", $$1, $$2}' \
+	  $(MAKEFILE_LIST)
+
+demo: ## a coordinator, two workers and a server exchange tensors
+	@$(SETUP)
+	@$(call build,release,exchange_tensors)
+	@build/release/bin/exchange_tensors
+
+test: ## build and run every test (release)
+	@$(SETUP)
+	@tools/test release -j $(JOBS)
+
+debug: ## the tests without optimisation
+	@$(SETUP)
+	@tools/test debug -j $(JOBS)
+
+asan: ## the tests under AddressSanitizer and UBSan
+	@$(SETUP)
+	@tools/test asan -j $(JOBS)
+
+tsan: ## the tests under ThreadSanitizer
+	@$(SETUP)
+	@tools/test tsan -j $(JOBS)
+
+simulate: ## seeded faults in virtual time (SEEDS=1000 SCENARIO=file)
+	@$(SETUP)
+	@$(call build,release,simulate)
+	@build/release/bin/simulate --seeds $(SEEDS) \
+	  $(if $(SCENARIO),--scenario $(SCENARIO))
+
+bench: ## the benchmarks; figures in runs/bench/*.json
+	@$(SETUP)
+	@$(call build,release)
+	@mkdir -p runs/bench
+	@set -e; for program in build/release/bin/bench_*; do \
+	  echo "$$program"; \
+	  $$program --json runs/bench/$$(basename $$program).json; \
+	done
+
+fuzz: ## libFuzzer (FUZZ=frame TIME=60); new inputs in build/fuzz/corpus
+	@$(SETUP) --fuzz
+	@$(call build,fuzz,fuzz_$(FUZZ))
+	@mkdir -p build/fuzz/corpus/$(FUZZ)
+	@build/fuzz/bin/fuzz_$(FUZZ) -max_total_time=$(TIME) \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/$(FUZZ)- \
+	  build/fuzz/corpus/$(FUZZ) fuzz/corpus/$(FUZZ)
+
+format: ## format all sources
+	@$(SETUP) --lint
+	@tools/format
+
+lint: ## format, clang build, clang-tidy of changed files (ALL=1: all)
+	@$(SETUP) --lint
+	@tools/lint -j $(JOBS) $(if $(ALL),--all)
+
+clean: ## delete build/
+	@rm -rf build
