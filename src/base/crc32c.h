@@ -1,0 +1,26 @@
+// CRC-32C (Castagnoli, reflected 0x82F63B78): the checksum of frames, of
+// checkpoint blocks and of TFRecord files. It finds accidents, not enemies.
+// Pure functions; thread-safe. Uses the CPU's CRC instructions when it has
+// them (ISA-L chooses at run time).
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace capstan {
+
+// The CRC of A followed by `data`, where `crc` is the CRC of A.
+// The CRC of no bytes is 0.
+uint32_t ExtendCrc32c(uint32_t crc, Bytes data);
+
+// The CRC of `data`.
+inline uint32_t Crc32c(Bytes data) { return ExtendCrc32c(0, data); }
+
+// The CRC in the form that is stored next to the data it covers, as TFRecord
+// defines it: a CRC over bytes that themselves hold CRCs is weak, so stored
+// ones are rotated and offset. UnmaskCrc32c is its inverse.
+uint32_t MaskCrc32c(uint32_t crc);
+uint32_t UnmaskCrc32c(uint32_t masked);
+
+}  // namespace capstan

@@ -1,0 +1,94 @@
+// The files and directories of a SimFileSystem: what a running program sees
+// of each, and what a crash leaves of it. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+
+namespace capstan {
+
+// How a crash decides what survives of that which was not synced.
+struct SimCrash {
+  // The chance with which each unsynced change survives: 0 (nothing does), 1
+  // (everything does, whole) or in between (appended bytes may be torn).
+  double keep;
+  Random& random;
+};
+
+// The content of a file.
+class SimFile {
+ public:
+  const std::string& content() const { return content_; }
+  void Append(std::string_view data) { content_.append(data); }
+  void Truncate();
+  void Sync();
+
+  // Replaces the content by what a crash leaves of it: the synced content or,
+  // if `crash` so decides, more. Of appended bytes a prefix is left, within
+  // which a disk sector may be zeros. All that is left counts as synced.
+  void Crash(const SimCrash& crash);
+
+ private:
+  std::string content_;
+  // So many bytes at the front of content_ are safe, unless a truncation is
+  // not: then what is safe is the content before it.
+  size_t synced_size_ = 0;
+  std::optional<std::string> before_truncation_;
+};
+
+struct SimNode;
+using SimNodePtr = std::shared_ptr<SimNode>;
+
+// The names in a directory.
+class SimDirectory {
+ public:
+  const std::map<std::string, SimNodePtr, std::less<>>& entries() const {
+    return entries_;
+  }
+  // The node of that name, or nullptr.
+  SimNodePtr Find(std::string_view name) const;
+
+  // Changes of names. Preconditions (there is such a name, ...) are checked by
+  // the caller.
+  void Set(std::string_view name, SimNodePtr node);
+  void Erase(std::string_view name);
+  void Rename(std::string_view from, std::string_view to);
+  void Sync();
+
+  // Replaces the entries by what a crash leaves of them: the synced ones,
+  // changed by those unsynced changes that `crash` lets survive. A change is
+  // lost if an earlier one of the same name was. All that is left counts as
+  // synced. Does not descend into the entries.
+  void Crash(const SimCrash& crash);
+
+ private:
+  // Names that take new values in one atomic step; nullptr removes a name.
+  using Change = std::vector<std::pair<std::string, SimNodePtr>>;
+  using Entries = std::map<std::string, SimNodePtr, std::less<>>;
+
+  static void Apply(const Change& change, Entries& entries);
+  void Make(Change change);
+
+  Entries entries_;
+  // The entries as of the last Sync, and what has changed since.
+  Entries synced_;
+  std::vector<Change> unsynced_;
+};
+
+// A file or a directory. Each has one name at a time, before and after a
+// crash.
+struct SimNode {
+  bool is_directory = false;
+  SimFile file;
+  SimDirectory directory;
+};
+
+}  // namespace capstan

@@ -1,0 +1,32 @@
+// A directory for one test. Test-only.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace capstan::testing {
+
+// Creates an empty directory of a new name, private to the user, under the
+// system's directory for temporary files, and removes it with all it holds at
+// destruction. Aborts if it cannot be created.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  // The absolute path, without a slash at the end.
+  const std::string& path() const { return path_; }
+
+  // The path of `name` in it.
+  std::string operator/(std::string_view name) const {
+    return (std::filesystem::path(path_) / name).string();
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace capstan::testing
