@@ -1,0 +1,20 @@
+// How an error crosses the wire: its code in the frame header, its message and
+// the task that it concerns in the body.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace capstan {
+
+// The body for `status`, which is not OK. An over-long message is cut.
+std::string EncodeErrorBody(const absl::Status& status);
+
+// The status that `code` and `body` stand for. A body that cannot be parsed
+// gives a status that says so, of the same code. `code` 0 is OK.
+absl::Status DecodeError(uint16_t code, std::string_view body);
+
+}  // namespace capstan

@@ -1,0 +1,41 @@
+// Who is calling: the first thing that two tasks tell one another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/bytes.h"
+
+namespace capstan {
+
+// Small requests and their answers go over one lane, large ones over another,
+// so that neither a full socket buffer nor a slow reader holds up the small.
+enum class Lane : uint8_t { kSmall = 0, kBulk = 1 };
+
+struct Hello {
+  std::string version;       // of the program, such as "0.1.0"
+  std::string job;           // the job that the task belongs to
+  std::string role;          // "chief", "worker", "ps", "evaluator"
+  uint32_t index = 0;        // of the task within its role
+  uint64_t incarnation = 0;  // random per start of the process
+  uint64_t session = 0;      // same for the lanes of one channel
+  Lane lane = Lane::kSmall;
+
+  bool operator==(const Hello&) const = default;
+};
+
+// "worker/3".
+std::string TaskName(const Hello& hello);
+
+std::string EncodeHello(const Hello& hello);
+// InvalidArgument if the bytes are not a hello or a field is out of range.
+absl::StatusOr<Hello> DecodeHello(std::string_view bytes);
+
+// Whether a task that was started as `ours` may talk to `theirs`:
+// FailedPrecondition, naming both values, if job or version differ. `expected`
+// names the task that the caller meant to reach, or is empty.
+absl::Status CheckHello(const Hello& ours, const Hello& theirs,
+                        std::string_view expected);
+
+}  // namespace capstan

@@ -1,0 +1,15 @@
+// What can be asked of a task. The numbers are on the wire: never reuse one.
+#pragma once
+
+#include <cstdint>
+
+namespace capstan {
+
+enum class Method : uint16_t {
+  // Probe: measures a link (`capstan doctor`, bench_wire, the tests).
+  kProbeEcho = 1,  // answers the same body and attachments
+  kProbeSink = 2,  // receives the attachments and answers their size
+  kProbeSource = 3,  // answers with as many bytes as asked for
+};
+
+}  // namespace capstan

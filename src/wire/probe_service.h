@@ -1,0 +1,64 @@
+// Answers the probe methods, with which one task measures its link to another:
+// bench_wire, the examples and `capstan doctor` use them.
+//
+//   kProbeEcho    answers the request's body and attachments.
+//   kProbeSink    takes the attachments in pieces of at most 1 MiB into memory
+//                 that it has at hand, and answers their total size.
+//   kProbeSource  answers with one attachment of the size asked for, whose byte
+//                 i is ProbeByte(i).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "tensor/buffer.h"
+#include "wire/service.h"
+
+namespace capstan {
+
+// A size as the body of a probe: of a kProbeSource request, of a kProbeSink
+// answer. InvalidArgument if `body` is not one.
+std::string EncodeProbeSize(uint64_t size);
+absl::StatusOr<uint64_t> DecodeProbeSize(std::string_view body);
+
+inline std::byte ProbeByte(uint64_t index) {
+  return static_cast<std::byte>(index % 251);
+}
+
+// Thread-safe.
+class ProbeService final : public Service {
+ public:
+  // kProbeSource answers no more than `largest_source` bytes, which it keeps in
+  // memory from the first time that they are asked for.
+  explicit ProbeService(uint64_t largest_source = uint64_t{64} << 20)
+      : largest_source_(largest_source) {}
+
+  // Unimplemented for any other method.
+  Task<ServerReply> Serve(ServerCall& call) override;
+
+ private:
+  class Scratch;
+  using Source = std::shared_ptr<const Buffer>;
+
+  Task<ServerReply> Refuse(ServerCall& call);
+  Task<ServerReply> Echo(ServerCall& call);
+  Task<ServerReply> Sink(ServerCall& call);
+  Task<ServerReply> Send(ServerCall& call);
+  absl::StatusOr<Source> SourceOf(uint64_t size) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const uint64_t largest_source_;
+  absl::Mutex mutex_;
+  // At least as large as any answer so far.
+  Source source_ ABSL_GUARDED_BY(mutex_);
+  // Pieces that no sink uses now.
+  std::vector<Buffer> scratch_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace capstan
