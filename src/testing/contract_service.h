@@ -1,0 +1,96 @@
+// A service that does what the contract tests ask of it: echo, fail, wait, read
+// oddly. Test-only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "testing/gate.h"
+#include "wire/service.h"
+
+namespace capstan::testing {
+
+// Numbers that no method of Capstan will have.
+inline constexpr Method kEcho{0xff00};  // answers body and attachments as sent
+inline constexpr Method kFail{0xff01};  // answers CODE of body "CODE MESSAGE"
+// The same, as concerning the task of body "TASK CODE MESSAGE".
+inline constexpr Method kFailFor{0xff0a};
+// Waits at the gate named by the body, then does as kEcho does.
+inline constexpr Method kHoldThenEcho{0xff02};
+// Takes the attachments, waits at the gate named by the body, answers the body.
+inline constexpr Method kTakeThenHold{0xff03};
+// Receives in pieces of as many bytes as body "PIECE" says; answers Digest.
+// Body "PIECE check" counts the bytes that are not those of Pattern(0).
+inline constexpr Method kDigest{0xff04};
+// Receives as many bytes as the body says, leaves the rest; answers Digest.
+inline constexpr Method kTakePart{0xff05};
+// Answers as many attachments of such a size as body "COUNT SIZE" says; each is
+// Pattern(its number).
+inline constexpr Method kGenerate{0xff06};
+// Waits until the caller gives up.
+inline constexpr Method kUntilCancelled{0xff07};
+// Answers "TASK JOB INCARNATION TIMEOUT_US REPLY_LIMIT" as the server sees it.
+inline constexpr Method kDescribe{0xff08};
+// Receives nothing, waits at the gate named by the body, answers the body.
+inline constexpr Method kHold{0xff09};
+inline constexpr Method kUnknown{0xfffe};
+
+// What kDigest and kTakePart answer after these bytes: "COUNT CRC".
+std::string Digest(Bytes bytes);
+
+// Thread-safe. Must outlive the server and its executors.
+class ContractService final : public Service {
+ public:
+  explicit ContractService(Clock& clock) : clock_(clock) {}
+
+  Task<ServerReply> Serve(ServerCall& call) override;
+
+  // The gate of that name; made when first asked for.
+  Gate& gate(const std::string& name);
+
+  // Calls that began, that returned, and that waited in kUntilCancelled and saw
+  // it happen.
+  int started() const { return started_; }
+  int finished() const { return finished_; }
+  int cancelled() const { return cancelled_; }
+  // Calls whose attachments did not come, and the code of the last.
+  int cut_short() const { return cut_short_; }
+  absl::StatusCode cut_short_code() const { return cut_short_code_; }
+  // Owners of answers' memory that have not been released yet.
+  int owners() const { return owners_; }
+  // Bytes received by kDigest and kTakePart so far.
+  uint64_t received() const { return received_; }
+  uint64_t wrong_bytes() const { return wrong_bytes_; }
+
+ private:
+  Task<ServerReply> Dispatch(ServerCall& call);
+  Task<ServerReply> Echo(ServerCall& call);
+  Task<ServerReply> Hold(ServerCall& call);
+  Task<ServerReply> TakeThenHold(ServerCall& call);
+  Task<ServerReply> Take(ServerCall& call, uint64_t bytes, uint64_t piece,
+                         bool check);
+  Task<ServerReply> UntilCancelled(ServerCall& call);
+  ServerReply Generate(const ServerCall& call);
+  ServerReply Describe(const ServerCall& call);
+  ServerReply CutShort(absl::Status status);
+  // Counts as an owner of an answer's memory for as long as it lives.
+  std::shared_ptr<Buffer> NewOwner(Buffer memory);
+
+  Clock& clock_;
+  std::atomic<int> started_ = 0;
+  std::atomic<int> finished_ = 0;
+  std::atomic<int> cancelled_ = 0;
+  std::atomic<int> cut_short_ = 0;
+  std::atomic<absl::StatusCode> cut_short_code_ = absl::StatusCode::kOk;
+  std::atomic<int> owners_ = 0;
+  std::atomic<uint64_t> received_ = 0;
+  std::atomic<uint64_t> wrong_bytes_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Gate>> gates_;
+};
+
+}  // namespace capstan::testing

@@ -1,0 +1,112 @@
+#include "testing/real_worlds.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/io_thread.h"
+#include "base/real_clock.h"
+#include "testing/real_world.h"
+#include "testing/temp_dir.h"
+#include "testing/test_certificates.h"
+#include "transport/inproc/inproc_network.h"
+#include "transport/tcp/tcp_network.h"
+#include "transport/tls/tls_network.h"
+
+namespace capstan::testing {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1:0";
+constexpr char kInproc[] = "inproc:";
+
+// A network with the clock that it needs.
+struct OwnedTcp {
+  RealClock clock;
+  TcpNetwork network{clock};
+};
+
+std::shared_ptr<Network> NewTcpNetwork() {
+  const auto owner = std::make_shared<OwnedTcp>();
+  return {owner, &owner->network};
+}
+
+// Two tasks of one job, over another network.
+struct TlsPair {
+  explicit TlsPair(std::shared_ptr<Network> inner_in)
+      : inner(std::move(inner_in)),
+        authority(directory.path()),
+        server_context(
+            TlsContext::Load(clock, authority.Issue("server", "ps/0")).value()),
+        client_context(
+            TlsContext::Load(clock, authority.Issue("client", "worker/3"))
+                .value()),
+        server(*inner, *server_context),
+        client(*inner, *client_context) {}
+
+  const std::shared_ptr<Network> inner;
+  RealClock clock;
+  const TempDir directory;
+  const TestAuthority authority;
+  const std::unique_ptr<TlsContext> server_context;
+  const std::unique_ptr<TlsContext> client_context;
+  TlsNetwork server;
+  TlsNetwork client;
+};
+
+std::unique_ptr<TransportWorld> MakeTlsWorld(std::shared_ptr<Network> inner,
+                                             const std::string& address) {
+  const auto pair = std::make_shared<TlsPair>(std::move(inner));
+  return std::make_unique<RealWorld>(
+      std::shared_ptr<Network>(pair, &pair->server),
+      std::shared_ptr<Network>(pair, &pair->client),
+      [address] { return address; });
+}
+
+class OneThreadWorld final : public RealWorld {
+ public:
+  explicit OneThreadWorld(const std::shared_ptr<Network>& network)
+      : RealWorld(network, network, [] { return kInproc; }) {}
+
+  std::vector<Executor> executors(Side) override {
+    return {thread_.executor()};
+  }
+
+ private:
+  IoThread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<TransportWorld> MakeTcpWorld() {
+  const std::shared_ptr<Network> network = NewTcpNetwork();
+  return std::make_unique<RealWorld>(network, network,
+                                     [] { return kLoopback; });
+}
+
+std::unique_ptr<TransportWorld> MakeUnixWorld() {
+  const std::shared_ptr<Network> network = NewTcpNetwork();
+  const auto directory = std::make_shared<TempDir>();
+  return std::make_unique<RealWorld>(
+      network, network, [directory, next = 0]() mutable {
+        return "unix:" + (*directory / std::to_string(next++));
+      });
+}
+
+std::unique_ptr<TransportWorld> MakeInprocWorld() {
+  const auto network = std::make_shared<InprocNetwork>();
+  return std::make_unique<RealWorld>(network, network, [] { return kInproc; });
+}
+
+std::unique_ptr<TransportWorld> MakeInprocOneThreadWorld() {
+  return std::make_unique<OneThreadWorld>(std::make_shared<InprocNetwork>());
+}
+
+std::unique_ptr<TransportWorld> MakeTlsOverTcpWorld() {
+  return MakeTlsWorld(NewTcpNetwork(), kLoopback);
+}
+
+std::unique_ptr<TransportWorld> MakeTlsOverInprocWorld() {
+  return MakeTlsWorld(std::make_shared<InprocNetwork>(), kInproc);
+}
+
+}  // namespace capstan::testing

@@ -1,0 +1,97 @@
+// A Channel driven from plain test code: calls that block, calls that go on
+// behind the test's back, and what happened to them. Test-only.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "testing/transport_world.h"
+#include "transport/peer_channel.h"
+#include "wire/channel.h"
+
+namespace capstan::testing {
+
+// A call that was started. Copies stand for the same call.
+class PendingCall {
+ public:
+  // True once Channel::Call has returned.
+  bool done() const { return state_->done; }
+
+  // Waits for the end and takes the result. Call once.
+  absl::StatusOr<Reply> Get();
+
+  // Calls it off, soon.
+  void Cancel();
+
+ private:
+  friend class TestClient;
+  // Shared with the coroutine that waits for the call.
+  struct State {
+    Cancellation cancellation;
+    std::function<void()> on_return;
+    absl::StatusOr<Reply> result;
+    std::atomic<bool> done = false;
+  };
+
+  PendingCall(TransportWorld& world, const Executor& executor)
+      : world_(&world),
+        executor_(executor),
+        state_(std::make_shared<State>()) {}
+
+  TransportWorld* world_;
+  Executor executor_;
+  std::shared_ptr<State> state_;
+};
+
+struct CallRequest {
+  Method method{};
+  std::string body = {};
+  std::vector<Bytes> attachments = {};
+  CallOptions options = {};
+  // Called on the channel's executor at the moment when Call has returned.
+  std::function<void()> on_return = {};
+  // The call is called off before it begins.
+  bool cancelled_before = false;
+};
+
+// Used from the main thread. Lives on the client's executor.
+class TestClient {
+ public:
+  TestClient(TransportWorld& world, Logger& logger, ChannelOptions options,
+             uint64_t seed = 1);
+  // Closes the channel.
+  ~TestClient();
+  TestClient(const TestClient&) = delete;
+  TestClient& operator=(const TestClient&) = delete;
+
+  // Sets off a call. The attachments' memory must last until it is done.
+  PendingCall Start(CallRequest request);
+
+  // Calls and waits.
+  absl::StatusOr<Reply> Call(CallRequest request) {
+    return Start(std::move(request)).Get();
+  }
+  absl::StatusOr<Reply> Call(Method method, std::string body,
+                             std::vector<Bytes> attachments = {},
+                             CallOptions options = {});
+
+  // Channel::Close.
+  void Close();
+  // Destroys the channel, whatever is under way, without Close.
+  void Destroy();
+  std::string peer();
+
+ private:
+  static Task<> Run(Channel& channel, CallRequest request,
+                    std::shared_ptr<PendingCall::State> state);
+
+  TransportWorld& world_;
+  const Executor executor_;
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace capstan::testing

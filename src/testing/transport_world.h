@@ -1,0 +1,76 @@
+// Where the two sides of a connection run, for tests that are written once and
+// run over every transport. A test's body is plain code on the main thread; it
+// hands coroutines to the sides and waits for them here. Test-only.
+#pragma once
+
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/use_future.hpp>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "transport/stream.h"
+
+namespace capstan::testing {
+
+enum class Side { kServer, kClient };
+
+// Used from the main thread alone.
+class TransportWorld {
+ public:
+  // Ends all that still runs on the executors. What they point to (channels,
+  // servers, services) must outlive the world or be gone from it.
+  virtual ~TransportWorld() = default;
+
+  virtual Clock& clock(Side side) = 0;
+  virtual Network& network(Side side) = 0;
+  // At least one.
+  virtual std::vector<Executor> executors(Side side) = 0;
+  // An address to listen on that nobody has used.
+  virtual std::string NewAddress() = 0;
+  // True if time is simulated: waiting costs nothing.
+  virtual bool simulated() const { return false; }
+
+  // Lets the sides run until `done`, which is asked again and again on the
+  // main thread. Returns false if that takes longer than any test should.
+  [[nodiscard]] virtual bool RunUntil(const std::function<bool()>& done) = 0;
+
+  // Ends the server's side as kill -9 would: its coroutines are destroyed
+  // where they are. Afterwards executors(kServer) are new ones.
+  virtual void CrashServer() = 0;
+
+  Executor executor(Side side) { return executors(side).front(); }
+
+  // Runs `task` on `executor` to its end.
+  template <typename T>
+  T Run(const Executor& executor, Task<T> task) {
+    return Await(asio::co_spawn(executor, std::move(task), asio::use_future));
+  }
+
+  // Calls `function` on `executor` and returns what it returned.
+  template <typename Function>
+  auto RunFunction(const Executor& executor, Function function) {
+    return Await(asio::post(executor, asio::use_future(std::move(function))));
+  }
+
+  // Waits for `future`. Throws, which fails the test, if it takes too long.
+  template <typename T>
+  T Await(std::future<T> future) {
+    MustRunUntil([&future] {
+      return future.wait_for(std::chrono::seconds(0)) ==
+             std::future_status::ready;
+    });
+    return future.get();
+  }
+
+  // As RunUntil, but throws.
+  void MustRunUntil(const std::function<bool()>& done);
+};
+
+}  // namespace capstan::testing

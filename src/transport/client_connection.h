@@ -1,0 +1,127 @@
+// The calling side of one connection: many calls at once over one stream.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/task.h"
+#include "transport/call_state.h"
+#include "transport/frame_reader.h"
+#include "transport/frame_writer.h"
+#include "transport/keepalive.h"
+#include "transport/stream.h"
+#include "wire/channel.h"
+#include "wire/frame.h"
+
+namespace capstan {
+
+// A request as the caller gave it.
+struct ClientRequest {
+  Method method;
+  std::string body;
+  std::vector<Bytes> attachments;
+  std::optional<std::vector<MutableBytes>> receive_into;
+  uint64_t reply_limit;
+  MonotonicTime deadline;
+};
+
+// Lives on its stream's executor. Kept alive by its own coroutines until it is
+// closed.
+class ClientConnection
+    : public std::enable_shared_from_this<ClientConnection> {
+ public:
+  // The handshake is done. `clock` must outlive the connection.
+  ClientConnection(Clock& clock, const Executor& executor,
+                   std::unique_ptr<Stream> stream,
+                   std::unique_ptr<FrameReader> reader,
+                   LivenessOptions liveness);
+
+  // Starts reading and writing. Call once. `on_end` is called once, when the
+  // connection has ended.
+  void Start(std::function<void()> on_end);
+  // Replaces the `on_end` of Start; null for none.
+  void OnEnd(std::function<void()> on_end) { on_end_ = std::move(on_end); }
+
+  // Sends a request and waits for its answer or for `state` to be ended. When
+  // it returns, neither the request's memory nor the answer's is used any more.
+  Task<absl::StatusOr<Reply>> Call(CallState& state, ClientRequest request);
+
+  // Ends the connection; calls under way end with `reason`.
+  void Fail(absl::Status reason);
+
+  // Tells the peer that no more calls will come, and ends the connection when
+  // that is written. Calls under way end with Cancelled.
+  void SayGoodbye();
+
+  // Whether new calls may use it: not ended, and the peer is not leaving.
+  bool usable() const { return !ended_ && !leaving_; }
+  bool ended() const { return ended_; }
+  // Whether either side has said goodbye.
+  bool leaving() const { return leaving_; }
+
+ private:
+  struct Pending {
+    CallState* state;
+    const ClientRequest* request;
+    std::shared_ptr<Destination> destination = std::make_shared<Destination>();
+    Reply reply;
+    absl::Status status;
+    bool done = false;
+  };
+  // Attachments that come in pieces.
+  struct Incoming {
+    uint64_t request_id = 0;
+    uint64_t offset = 0;
+    uint64_t remaining = 0;      // 0: none is coming
+    Pending* pending = nullptr;  // null: nobody wants them any more
+  };
+
+  static Task<> ReadLoop(std::shared_ptr<ClientConnection> self);
+  static Task<> WriteLoop(std::shared_ptr<ClientConnection> self);
+  static Task<> WatchLoop(std::shared_ptr<ClientConnection> self);
+
+  Task<absl::Status> HandleFrame(FrameHeader header);
+  Task<absl::Status> HandleResponse(FrameHeader header);
+  Task<absl::Status> HandleData(FrameHeader header);
+  absl::Status HandleAbort(const FrameHeader& header);
+  // Ends the calls under way.
+  void EndCalls(const absl::Status& status);
+  // Decides where the answer's attachments go.
+  absl::Status Place(Pending& pending, const FrameHeader& header,
+                     const std::vector<uint64_t>& lengths);
+  Task<absl::Status> ReadFor(Pending* pending, uint64_t offset,
+                             uint64_t bytes);
+  void Complete(Pending* pending, absl::Status status);
+  // After a call ended early: takes its memory away from the reader.
+  Task<> StopReceiving(Pending& pending);
+  void SendCancel(uint64_t request_id);
+
+  Clock& clock_;
+  const Executor executor_;
+  const std::unique_ptr<Stream> stream_;
+  const std::unique_ptr<FrameReader> reader_;
+  FrameWriter writer_;
+  const LivenessOptions liveness_;
+  const std::unique_ptr<Timer> timer_;
+  std::function<void()> on_end_;
+
+  std::unordered_map<uint64_t, Pending*> pending_;
+  uint64_t last_id_ = 0;
+  Incoming incoming_;
+  Pending* reading_ = nullptr;  // whose memory the reader uses now
+  bool ended_ = false;
+  bool leaving_ = false;
+  bool said_goodbye_ = false;
+  absl::Status reason_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,36 @@
+// Tells an object that the execution context it lives on is being destroyed.
+//
+// An object that other threads wake by posting to its executor needs this: a
+// post to a context that is being destroyed is a race. The call comes before
+// the context's queue and its coroutines are touched, so that an object which
+// then puts itself out of reach of other threads is safe.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+
+#include "base/task.h"
+
+namespace capstan {
+
+class ContextShutdown {
+ public:
+  // Calls `on_shutdown` when the context of `executor` is destroyed, unless
+  // this object is destroyed before. Both may happen on any thread; they
+  // exclude each other.
+  ContextShutdown(const Executor& executor, std::function<void()> on_shutdown);
+  ~ContextShutdown();
+  ContextShutdown(const ContextShutdown&) = delete;
+  ContextShutdown& operator=(const ContextShutdown&) = delete;
+
+ private:
+  class Listeners;
+  class Service;
+
+  // Shared with the context, which may be gone before this object is.
+  const std::shared_ptr<Listeners> listeners_;
+  std::list<std::function<void()>>::iterator place_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,65 @@
+// Calls back when times pass, for many at once with one timer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/task.h"
+
+namespace capstan {
+
+// Lives on one executor. Adding and removing cost no system call as long as
+// the earliest deadline does not move forward, which with equal time-outs it
+// never does.
+class DeadlineQueue {
+ public:
+  // `clock` must outlive the queue.
+  DeadlineQueue(Clock& clock, const Executor& executor);
+  // Calls nobody any more.
+  ~DeadlineQueue();
+  DeadlineQueue(const DeadlineQueue&) = delete;
+  DeadlineQueue& operator=(const DeadlineQueue&) = delete;
+
+  using Key = std::pair<MonotonicTime, uint64_t>;
+
+  // Calls `expired` once, at `time` or soon after, unless removed before.
+  Key Add(MonotonicTime time, std::function<void()> expired);
+  void Remove(const Key& key);
+
+  // Add for as long as this object lives.
+  class Registration {
+   public:
+    Registration(DeadlineQueue& queue, MonotonicTime time,
+                 std::function<void()> expired)
+        : queue_(queue), key_(queue.Add(time, std::move(expired))) {}
+    ~Registration() { queue_.Remove(key_); }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    DeadlineQueue& queue_;
+    const Key key_;
+  };
+
+ private:
+  // Shared with the coroutine that sleeps, which may outlive the queue.
+  struct State {
+    std::unique_ptr<Timer> timer;
+    std::map<Key, std::function<void()>> entries;
+    MonotonicTime armed = kNever;  // when the sleeper will wake
+    uint64_t next = 0;
+    bool stopped = false;
+  };
+  static Task<> Run(std::shared_ptr<State> state, Clock& clock);
+
+  Clock& clock_;
+  const Executor executor_;
+  std::shared_ptr<State> state_;
+  bool running_ = false;
+};
+
+}  // namespace capstan

@@ -1,0 +1,95 @@
+// Reads frames from a stream: headers through a small buffer, everything large
+// straight to where it belongs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/task.h"
+#include "transport/stream.h"
+#include "wire/frame.h"
+
+namespace capstan {
+
+// Memory that a reader fills, and that can be taken away from it: after
+// `abandoned` is set (and Stream::Interrupt called) the reader calls `released`
+// as soon as it no longer uses the views, and reads past what is left. Shared,
+// because the reader may notice only after the memory's owner is gone.
+struct Destination {
+  std::vector<MutableBytes> views;
+  bool abandoned = false;
+  std::function<void()> released;
+};
+
+// A message's head after its header: the attachments' lengths and the body.
+struct MessagePrefix {
+  std::vector<uint64_t> lengths;
+  std::string body;
+};
+
+// Lives on the stream's executor. One operation at a time.
+class FrameReader {
+ public:
+  // Holds a small request whole, so that it costs one system call; a thousand
+  // connections of this size cost 16 MiB.
+  static constexpr size_t kReadAhead = 16 << 10;
+
+  // `stream` and `clock` must outlive the reader.
+  FrameReader(Stream& stream, Clock& clock, FrameLimits limits);
+
+  // The next header. InvalidArgument if it is malformed; Unavailable if the
+  // stream ends.
+  Task<absl::StatusOr<FrameHeader>> ReadHeader();
+
+  // The table and body that follow `header`. Errors as above.
+  Task<absl::StatusOr<MessagePrefix>> ReadPrefix(const FrameHeader& header);
+
+  // Fills `into`, whole. May read up to `read_ahead` bytes more from the stream
+  // for later, which saves a system call but costs a copy.
+  Task<absl::Status> Read(MutableBytes into, size_t read_ahead = kReadAhead);
+
+  // Fills the views of `destination` with the next `bytes` bytes, starting
+  // `offset` bytes into them, or reads past the rest once it is abandoned.
+  Task<absl::Status> ReadInto(std::shared_ptr<Destination> destination,
+                              uint64_t offset, uint64_t bytes);
+
+  // Reads past `bytes` bytes.
+  Task<absl::Status> Skip(uint64_t bytes);
+
+  // When bytes last arrived.
+  MonotonicTime last_heard() const { return last_heard_; }
+  void set_last_heard(MonotonicTime time) { last_heard_ = time; }
+  // True while a frame has begun and its next bytes are awaited.
+  bool inside_frame() const { return waiting_ && inside_frame_; }
+  // True while bytes are awaited at all (as against a pause by the caller).
+  bool waiting() const { return waiting_; }
+
+ private:
+  // Reads at least one byte into views_ (or none if interrupted).
+  Task<absl::StatusOr<size_t>> ReadViews();
+  // Moves what the buffer has to `into`; returns how much.
+  size_t TakeBuffered(MutableBytes into);
+  size_t buffered() const { return end_ - begin_; }
+
+  Stream& stream_;
+  Clock& clock_;
+  const FrameLimits limits_;
+  // Bytes that were read ahead: buffer_[begin_, end_).
+  std::unique_ptr<std::byte[]> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  std::vector<MutableBytes> views_;
+  MonotonicTime last_heard_;
+  bool waiting_ = false;
+  bool inside_frame_ = false;
+};
+
+}  // namespace capstan

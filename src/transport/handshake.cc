@@ -1,0 +1,85 @@
+#include "transport/handshake.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "wire/error_body.h"
+#include "wire/frame.h"
+
+namespace capstan {
+namespace {
+
+Task<absl::Status> WriteAll(Stream& stream, std::string bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const Bytes view = AsBytes(bytes).subspan(done);
+    const std::span<const Bytes> views(&view, 1);
+    absl::StatusOr<size_t> written = co_await stream.WriteSome(views);
+    if (!written.ok()) co_return written.status();
+    done += *written;
+  }
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> WriteFrame(Stream& stream, FrameKind kind, uint16_t code,
+                              std::string body) {
+  FrameHeader header;
+  header.kind = kind;
+  header.code = code;
+  std::string bytes = EncodeHead(header, body, {});
+  co_return co_await WriteAll(stream, std::move(bytes));
+}
+
+}  // namespace
+
+Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
+                                     const Hello& self,
+                                     std::string_view expected_task) {
+  std::string body = EncodeHello(self);
+  absl::Status sent =
+      co_await WriteFrame(stream, FrameKind::kHello, 0, std::move(body));
+  if (!sent.ok()) co_return sent;
+  absl::StatusOr<FrameHeader> header = co_await reader.ReadHeader();
+  if (!header.ok()) co_return header.status();
+  if (header->kind != FrameKind::kWelcome &&
+      header->kind != FrameKind::kRefuse) {
+    co_return absl::InvalidArgumentError(absl::StrCat(
+        "expected a welcome, but got ", ToString(*header)));
+  }
+  absl::StatusOr<MessagePrefix> prefix = co_await reader.ReadPrefix(*header);
+  if (!prefix.ok()) co_return prefix.status();
+  if (header->kind == FrameKind::kRefuse) {
+    co_return DecodeError(header->code, prefix->body);
+  }
+  absl::StatusOr<Hello> theirs = DecodeHello(prefix->body);
+  if (!theirs.ok()) co_return theirs.status();
+  absl::Status match = CheckHello(self, *theirs, expected_task);
+  if (!match.ok()) co_return match;
+  co_return theirs;
+}
+
+Task<absl::StatusOr<Hello>> AwaitHello(FrameReader& reader) {
+  absl::StatusOr<FrameHeader> header = co_await reader.ReadHeader();
+  if (!header.ok()) co_return header.status();
+  if (header->kind != FrameKind::kHello) {
+    co_return absl::InvalidArgumentError(absl::StrCat(
+        "expected a hello first, but got ", ToString(*header)));
+  }
+  absl::StatusOr<MessagePrefix> prefix = co_await reader.ReadPrefix(*header);
+  if (!prefix.ok()) co_return prefix.status();
+  co_return DecodeHello(prefix->body);
+}
+
+Task<absl::Status> SendWelcome(Stream& stream, const Hello& self) {
+  std::string body = EncodeHello(self);
+  co_return co_await WriteFrame(stream, FrameKind::kWelcome, 0,
+                                std::move(body));
+}
+
+Task<absl::Status> SendRefusal(Stream& stream, const absl::Status& reason) {
+  std::string body = EncodeErrorBody(reason);
+  const auto code = static_cast<uint16_t>(reason.code());
+  co_return co_await WriteFrame(stream, FrameKind::kRefuse, code,
+                                std::move(body));
+}
+
+}  // namespace capstan

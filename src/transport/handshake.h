@@ -1,0 +1,29 @@
+// The first exchange on a connection: each side says who it is, and the one
+// that was called may refuse.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "base/task.h"
+#include "transport/frame_reader.h"
+#include "transport/stream.h"
+#include "wire/hello.h"
+
+namespace capstan {
+
+// Calling side: says `self`, returns who answered. FailedPrecondition, naming
+// both sides' values, if either refuses the other; see CheckHello.
+Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
+                                     const Hello& self,
+                                     std::string_view expected_task);
+
+// Called side: waits for the hello. InvalidArgument if something else comes.
+Task<absl::StatusOr<Hello>> AwaitHello(FrameReader& reader);
+
+// Called side: answers it.
+Task<absl::Status> SendWelcome(Stream& stream, const Hello& self);
+Task<absl::Status> SendRefusal(Stream& stream, const absl::Status& reason);
+
+}  // namespace capstan

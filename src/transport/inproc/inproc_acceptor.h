@@ -1,0 +1,80 @@
+// Where in-process connections wait to be accepted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/task.h"
+#include "base/waiter.h"
+#include "transport/context_shutdown.h"
+#include "transport/inproc/inproc_connection.h"
+#include "transport/stream.h"
+
+namespace capstan {
+
+// The queue between those who connect and the one who accepts. Thread-safe,
+// but for what is said to belong to the acceptor's executor.
+class InprocBacklog : public std::enable_shared_from_this<InprocBacklog> {
+ public:
+  // Connections that wait; as many as Linux allows by default.
+  static constexpr size_t kMaxWaiting = 4096;
+
+  InprocBacklog(const Executor& executor, std::string address);
+
+  // Hands over a connection; false if it is closed or full.
+  bool Add(std::shared_ptr<InprocConnection> connection);
+
+  // The next one, made into a stream on `executor`. On the acceptor's executor.
+  static Task<absl::StatusOr<std::unique_ptr<Stream>>> Next(
+      std::shared_ptr<InprocBacklog> self, Executor executor);
+
+  // Closes those that wait. On the acceptor's executor.
+  void Close();
+
+  const std::string& address() const { return address_; }
+  bool closed() const;
+
+ private:
+  // Takes the first that waits. Null if none does.
+  std::shared_ptr<InprocConnection> Take();
+  // Refuses what waits and what comes later.
+  void Shut();
+
+  const std::string address_;
+  // Belongs to the acceptor's executor.
+  Waiter accepting_;
+  uint64_t accepted_ = 0;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  bool closed_ = false;
+  bool wake_posted_ = false;
+  std::deque<std::shared_ptr<InprocConnection>> waiting_;
+
+  const ContextShutdown shutdown_;
+};
+
+class InprocAcceptor final : public Acceptor {
+ public:
+  // Calls `on_close` once, when it is closed.
+  InprocAcceptor(std::shared_ptr<InprocBacklog> backlog,
+                 std::function<void()> on_close);
+  ~InprocAcceptor() override;
+
+  Task<absl::StatusOr<std::unique_ptr<Stream>>> Accept(
+      const Executor& executor) override;
+  std::string address() const override;
+  void Close() override;
+
+ private:
+  // Shared with those who connect and with the Accept under way.
+  const std::shared_ptr<InprocBacklog> backlog_;
+  std::function<void()> on_close_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,383 @@
+#include "transport/peer_channel.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "transport/call_state.h"
+#include "transport/client_connection.h"
+#include "transport/deadline_queue.h"
+#include "transport/handshake.h"
+#include "transport/turnstile.h"
+
+namespace capstan {
+namespace {
+
+// How long Close waits for its goodbye to be written.
+constexpr Duration kGoodbyeTimeout = std::chrono::seconds(1);
+
+// Errors that another attempt will not mend.
+bool IsPermanent(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kAborted:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// The channel proper; shared by its handle and the calls under way.
+class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
+ public:
+  ChannelCore(Clock& clock, Network& network, Logger& logger, Random random,
+              const Executor& executor, ChannelOptions options)
+      : clock_(clock),
+        network_(network),
+        logger_(logger),
+        random_(random),
+        executor_(executor),
+        options_(std::move(options)),
+        deadlines_(clock, executor),
+        turnstile_(options_.bytes_in_flight) {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      lanes_[i].timer = clock.NewTimer(executor);
+      lanes_[i].backoff =
+          std::make_unique<Backoff>(options_.backoff, random_.Fork(i));
+    }
+  }
+
+  Task<absl::StatusOr<Reply>> Call(Method method, std::string body,
+                                   std::vector<Bytes> attachments,
+                                   CallOptions options);
+  void Shutdown();
+  Task<> Close();
+
+  std::string peer() const {
+    return options_.expected_task.empty()
+               ? options_.address
+               : absl::StrCat(options_.expected_task, " at ",
+                              options_.address);
+  }
+
+ private:
+  struct LaneState {
+    std::shared_ptr<ClientConnection> connection;
+    std::list<CallState*> waiting;  // calls that need a connection
+    bool connecting = false;
+    Stream* greeting = nullptr;  // the one whose handshake is under way
+    std::unique_ptr<Timer> timer;  // of the back-off
+    std::unique_ptr<Backoff> backoff;
+    absl::Status last_error;
+  };
+
+  Task<absl::StatusOr<Reply>> CallOn(Lane lane, CallState& state,
+                                     ClientRequest request);
+  // Waits until the lane is connected, or `state` is ended.
+  Task<std::shared_ptr<ClientConnection>> Connected(Lane lane,
+                                                    CallState& state);
+  static Task<> ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane);
+  Task<absl::Status> ConnectOnce(Lane lane);
+  void OnConnectionEnd(Lane lane);
+  absl::Status DescribeTimeout(Lane lane, Duration timeout) const;
+  // Puts the peer's name before the message, and marks it as the culprit.
+  absl::Status Blame(const absl::Status& status) const;
+
+  LaneState& lane_state(Lane lane) {
+    return lanes_[static_cast<size_t>(lane)];
+  }
+  const LaneState& lane_state(Lane lane) const {
+    return lanes_[static_cast<size_t>(lane)];
+  }
+
+  Clock& clock_;
+  Network& network_;
+  Logger& logger_;
+  Random random_;
+  const Executor executor_;
+  const ChannelOptions options_;
+  DeadlineQueue deadlines_;
+  Turnstile turnstile_;
+  std::array<LaneState, 2> lanes_;
+  uint64_t session_ = 0;
+  bool closed_ = false;
+};
+
+Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
+                                              std::vector<Bytes> attachments,
+                                              CallOptions options) {
+  std::shared_ptr<ChannelCore> self = shared_from_this();
+  const Duration timeout = options.timeout;
+  if (timeout <= Duration::zero()) {
+    co_return Blame(absl::DeadlineExceededError("the call had no time left"));
+  }
+  if (options.cancellation != nullptr && options.cancellation->cancelled()) {
+    co_return Blame(absl::CancelledError("the call was cancelled"));
+  }
+  if (attachments.size() > options_.limits.attachment_count) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("a request with ", attachments.size(),
+                     " attachments; the limit is ",
+                     options_.limits.attachment_count));
+  }
+  if (body.size() > options_.limits.body_bytes) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("a request with a body of ", body.size(),
+                     " bytes; the limit is ", options_.limits.body_bytes));
+  }
+  ClientRequest request;
+  request.method = method;
+  const MonotonicTime now = clock_.Now();
+  request.deadline = timeout < kNever - now ? now + timeout : kNever;
+  request.reply_limit = options.receive_into
+                            ? TotalSize(*options.receive_into)
+                            : options.reply_limit;
+  const uint64_t bytes = TotalSize(attachments);
+  if (bytes > options_.limits.attachment_bytes) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("a request with ", bytes,
+                     " bytes of attachments; the limit is ",
+                     options_.limits.attachment_bytes));
+  }
+  // No answer is larger than the limit, whatever the caller would take.
+  const uint64_t cost =
+      bytes + body.size() +
+      std::min(request.reply_limit, options_.limits.attachment_bytes);
+  const bool large = bytes > kInlineBytes || request.reply_limit > kInlineBytes;
+  const Lane lane = large ? Lane::kBulk : Lane::kSmall;
+  request.body = std::move(body);
+  request.attachments = std::move(attachments);
+  request.receive_into = std::move(options.receive_into);
+
+  CallState state(executor_);
+  const DeadlineQueue::Registration deadline(
+      deadlines_, request.deadline, [this, &state, lane, timeout] {
+        state.End(DescribeTimeout(lane, timeout));
+      });
+  const Cancellation::Registration cancellation(
+      options.cancellation,
+      [&state] { state.End(absl::CancelledError("the call was cancelled")); });
+  Turnstile::Passage passage(turnstile_, state, cost);
+  while (!passage.granted() && !state.ended()) co_await state.Sleep();
+  if (state.ended()) co_return Blame(state.status());
+  absl::StatusOr<Reply> reply =
+      co_await CallOn(lane, state, std::move(request));
+  if (!reply.ok()) co_return Blame(reply.status());
+  co_return reply;
+}
+
+Task<absl::StatusOr<Reply>> ChannelCore::CallOn(Lane lane, CallState& state,
+                                                ClientRequest request) {
+  // The bulk lane has no keepalive of its own, so the small one comes first.
+  std::shared_ptr<ClientConnection> connection =
+      co_await Connected(Lane::kSmall, state);
+  if (lane == Lane::kBulk && connection != nullptr) {
+    connection = co_await Connected(lane, state);
+  }
+  if (connection == nullptr) co_return state.status();
+  co_return co_await connection->Call(state, std::move(request));
+}
+
+Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
+    Lane lane, CallState& state) {
+  LaneState& mine = lane_state(lane);
+  while (!state.ended()) {
+    if (closed_) {
+      state.End(absl::CancelledError("the channel was closed"));
+      break;
+    }
+    if (mine.connection != nullptr && mine.connection->usable()) {
+      co_return mine.connection;
+    }
+    const auto place = mine.waiting.insert(mine.waiting.end(), &state);
+    const absl::Cleanup leave = [&mine, place] { mine.waiting.erase(place); };
+    if (!mine.connecting) {
+      mine.connecting = true;
+      Spawn(executor_, ConnectLoop(shared_from_this(), lane));
+    }
+    co_await state.Sleep();
+  }
+  co_return nullptr;
+}
+
+Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
+  LaneState& mine = self->lane_state(lane);
+  while (!self->closed_ && !mine.waiting.empty()) {
+    absl::Status status = co_await self->ConnectOnce(lane);
+    if (status.ok() || IsPermanent(status)) {
+      mine.backoff->Reset();
+      mine.connecting = false;
+      const std::list<CallState*> waiting = mine.waiting;
+      for (CallState* state : waiting) {
+        if (status.ok()) {
+          state->Wake();
+        } else {
+          state->End(status);
+        }
+      }
+      co_return;
+    }
+    mine.last_error = std::move(status);
+    self->logger_.Debug("connecting to {}: {}", self->peer(),
+                        Describe(mine.last_error));
+    const MonotonicTime again = self->clock_.Now() + mine.backoff->Next();
+    co_await mine.timer->SleepUntil(again);
+  }
+  mine.connecting = false;
+}
+
+Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
+  const MonotonicTime deadline = clock_.Now() + options_.connect_timeout;
+  absl::StatusOr<std::unique_ptr<Stream>> stream =
+      co_await network_.Connect(executor_, options_.address, deadline);
+  if (!stream.ok()) co_return stream.status();
+  auto reader =
+      std::make_unique<FrameReader>(**stream, clock_, options_.limits);
+  Hello self = options_.self;
+  // A new small lane begins a new session, to which the bulk lane belongs.
+  if (lane == Lane::kSmall) session_ = random_.NextU64();
+  self.session = session_;
+  self.lane = lane;
+  absl::StatusOr<Hello> answer;
+  {
+    Stream* raw = stream->get();
+    const DeadlineQueue::Registration limit(deadlines_, deadline,
+                                            [raw] { raw->Close(); });
+    LaneState& greeted = lane_state(lane);
+    greeted.greeting = raw;
+    answer = co_await SayHello(*raw, *reader, self, options_.expected_task);
+    greeted.greeting = nullptr;
+  }
+  if (!answer.ok()) {
+    co_return WithContext(answer.status(), "handshake");
+  }
+  if (closed_) co_return absl::CancelledError("the channel was closed");
+  LivenessOptions liveness;
+  liveness.keepalive = options_.keepalive;
+  liveness.ping = lane == Lane::kSmall;
+  LaneState& mine = lane_state(lane);
+  mine.connection = std::make_shared<ClientConnection>(
+      clock_, executor_, std::move(*stream), std::move(reader), liveness);
+  mine.connection->Start([weak = weak_from_this(), lane] {
+    if (std::shared_ptr<ChannelCore> core = weak.lock()) {
+      core->OnConnectionEnd(lane);
+    }
+  });
+  co_return absl::OkStatus();
+}
+
+void ChannelCore::OnConnectionEnd(Lane lane) {
+  // The lanes live and die together, as only the small one is watched. But a
+  // server that leaves in order ends both, and the last answers may still be
+  // on their way on the other one.
+  if (lane != Lane::kSmall) return;
+  const LaneState& small = lane_state(Lane::kSmall);
+  if (small.connection != nullptr && small.connection->leaving()) return;
+  LaneState& bulk = lane_state(Lane::kBulk);
+  if (bulk.connection != nullptr) {
+    bulk.connection->Fail(absl::UnavailableError(
+        "the connection beside this one was lost"));
+  }
+}
+
+absl::Status ChannelCore::DescribeTimeout(Lane lane, Duration timeout) const {
+  const double seconds = std::chrono::duration<double>(timeout).count();
+  const LaneState& mine = lane_state(lane);
+  const LaneState& small = lane_state(Lane::kSmall);
+  const LaneState& missing = small.connecting ? small : mine;
+  if (missing.connecting) {
+    const std::string last = missing.last_error.ok()
+                                 ? "no attempt has ended yet"
+                                 : std::string(missing.last_error.message());
+    return absl::DeadlineExceededError(absl::StrCat(
+        "could not be reached within ", seconds, " s: ", last));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("no answer within ", seconds, " s"));
+}
+
+absl::Status ChannelCore::Blame(const absl::Status& status) const {
+  const std::string task =
+      options_.expected_task.empty() ? options_.address
+                                     : options_.expected_task;
+  return WithTask(WithContext(status, peer()), task);
+}
+
+void ChannelCore::Shutdown() {
+  if (closed_) return;
+  closed_ = true;
+  for (LaneState& lane : lanes_) {
+    lane.timer->Cancel();
+    if (lane.greeting != nullptr) lane.greeting->Close();
+    const std::list<CallState*> waiting = lane.waiting;
+    for (CallState* state : waiting) {
+      state->End(absl::CancelledError("the channel was closed"));
+    }
+    // A connection of its own accord lives until its goodbye is written.
+    if (lane.connection != nullptr) lane.connection->SayGoodbye();
+  }
+  turnstile_.EndAll(absl::CancelledError("the channel was closed"));
+}
+
+Task<> ChannelCore::Close() {
+  std::shared_ptr<ChannelCore> self = shared_from_this();
+  Shutdown();
+  CallState state(executor_);
+  const DeadlineQueue::Registration limit(
+      deadlines_, clock_.Now() + kGoodbyeTimeout, [this, &state] {
+        for (LaneState& lane : lanes_) {
+          if (lane.connection != nullptr) {
+            lane.connection->Fail(
+                absl::CancelledError("the channel was closed"));
+          }
+        }
+        state.End(absl::OkStatus());
+      });
+  for (LaneState& lane : lanes_) {
+    if (lane.connection == nullptr) continue;
+    lane.connection->OnEnd([&state] { state.Wake(); });
+    while (!lane.connection->ended() && !state.ended()) {
+      co_await state.Sleep();
+    }
+    lane.connection->OnEnd(nullptr);
+  }
+}
+
+// The handle: closes when it is destroyed.
+class PeerChannel final : public Channel {
+ public:
+  explicit PeerChannel(std::shared_ptr<ChannelCore> core)
+      : core_(std::move(core)) {}
+  ~PeerChannel() override { core_->Shutdown(); }
+
+  Task<absl::StatusOr<Reply>> Call(Method method, std::string body,
+                                   std::vector<Bytes> attachments,
+                                   CallOptions options) override {
+    return core_->Call(method, std::move(body), std::move(attachments),
+                       std::move(options));
+  }
+  Task<> Close() override { return core_->Close(); }
+  std::string peer() const override { return core_->peer(); }
+
+ private:
+  const std::shared_ptr<ChannelCore> core_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> NewPeerChannel(Clock& clock, Network& network,
+                                        Logger& logger, Random random,
+                                        const Executor& executor,
+                                        ChannelOptions options) {
+  return std::make_unique<PeerChannel>(
+      std::make_shared<ChannelCore>(clock, network, logger, random, executor,
+                                    std::move(options)));
+}
+
+}  // namespace capstan

@@ -1,0 +1,46 @@
+// The calling side: a Channel over a Network, that connects when it is first
+// used and again, with jittered back-off, whenever the connection is lost.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/task.h"
+#include "transport/keepalive.h"
+#include "transport/stream.h"
+#include "wire/channel.h"
+#include "wire/frame.h"
+#include "wire/hello.h"
+
+namespace capstan {
+
+struct ChannelOptions {
+  Hello self;  // who calls; session and lane are filled in by the channel
+  std::string address;
+  // The task that should answer there ("ps/1"); another one is refused. Empty:
+  // whoever answers.
+  std::string expected_task;
+  FrameLimits limits;
+  KeepaliveOptions keepalive;
+  // Bytes under way at once (requests, and answers as far as they were asked
+  // for); more calls wait their turn. One call alone may exceed it.
+  uint64_t bytes_in_flight = uint64_t{256} << 20;
+  Duration connect_timeout = std::chrono::seconds(5);
+  BackoffOptions backoff;
+};
+
+// Makes a channel on `executor`; connects at the first call. While the peer
+// cannot be reached, calls wait for it until their deadlines; a call whose
+// connection is lost after it was sent returns Unavailable and is not repeated
+// (only the caller knows whether it may be). `clock`, `network` and `logger`
+// must outlive the channel.
+std::unique_ptr<Channel> NewPeerChannel(Clock& clock, Network& network,
+                                        Logger& logger, Random random,
+                                        const Executor& executor,
+                                        ChannelOptions options);
+
+}  // namespace capstan

@@ -1,0 +1,24 @@
+// What OpenSSL makes of the files of a TlsContext.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "transport/tls/openssl.h"
+#include "transport/tls/tls_context.h"
+
+namespace capstan {
+
+// Thread-safe: not changed once made, but for what OpenSSL locks itself.
+struct TlsCredentials {
+  OpensslPtr<SSL_CTX> context;
+  std::string names;  // the roles that the certificate names
+};
+
+// Reads the files and checks them as of `now`. Errors as in TlsContext::Load.
+absl::StatusOr<std::shared_ptr<const TlsCredentials>> LoadTlsCredentials(
+    const TlsOptions& options, WallTime now);
+
+}  // namespace capstan
