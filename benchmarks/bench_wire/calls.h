@@ -1,0 +1,20 @@
+// One call of each kind that is measured, to a ProbeService.
+#pragma once
+
+#include "absl/status/status.h"
+#include "base/bytes.h"
+#include "base/task.h"
+#include "wire/channel.h"
+
+namespace capstan {
+
+// Sends `from` and receives the same number of bytes back into `into`.
+Task<absl::Status> Echo(Channel& channel, Bytes from, MutableBytes into);
+
+// Receives into.size() bytes, in place.
+Task<absl::Status> Pull(Channel& channel, MutableBytes into);
+
+// Sends `from`, from where it is.
+Task<absl::Status> Push(Channel& channel, Bytes from);
+
+}  // namespace capstan

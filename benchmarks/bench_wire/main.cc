@@ -1,0 +1,231 @@
+// How fast is the wire, and how close to what the machine's sockets can do?
+//
+//   bench_wire --json FILE [--transports tcp,tls,unix] [--rounds 9]
+//
+// Two processes on one machine: this one calls, a child answers. Beside each
+// exchange (harness/exchange.h says what they are) a bare reference of the same
+// shape is timed in the same run, round by round: blocking sockets of the same
+// kind, and for TLS plain TCP sockets, as bare TLS would hide what it costs.
+// Neither is pinned to a core. For each transport T the file has
+//   T.rtt_8_us, T.rtt_4k_us          round trip
+//   T.gbps_64k, _1m, _64m            pull (small request, reply received in
+//                                    place), in GB/s: the key figures
+//   T.push_gbps_64k, _1m, _64m       push
+// each with T.bare_... and T...._ratio (ours / bare) beside it, and
+//   T.small_behind_large_us, _p99_us 4 KiB round trip while pulls of 64 MiB
+//                                    follow one another on the same channel;
+//                                    T.small_idle_us, _p99_us: without them;
+//                                    T.small_behind_large_gbps: their speed
+//   T.first_request_us, _p99_us      new channel: connect, handshake, 8 bytes
+//                                    there and back
+//   T.connections_1000_kb_each       server memory per connection (1 KB is 1024
+//                                    bytes) with 1,000 held at once, all of
+//                                    which answer; T.connections_1000_us: the
+//                                    median of a round trip over each of them
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/real_clock.h"
+#include "base/run_on.h"
+#include "base/status.h"
+#include "bench_wire/experiments.h"
+#include "bench_wire/network_for.h"
+#include "bench_wire/wire_client.h"
+#include "bench_wire/wire_server.h"
+#include "harness/bare_socket.h"
+#include "harness/measure.h"
+#include "harness/report.h"
+#include "harness/running_server.h"
+#include "harness/statistics.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kSmallCalls = 2'000;
+constexpr int kFirstCalls = 200;
+constexpr int kConnections = 1'000;
+
+// The benchmark of one transport.
+class TransportBench {
+ public:
+  TransportBench(const ScratchDirectory& scratch, Clock& clock,
+                 std::string transport, int rounds, Report& report)
+      : scratch_(scratch),
+        clock_(clock),
+        transport_(std::move(transport)),
+        rounds_(rounds),
+        report_(report) {}
+
+  absl::Status Run() {
+    absl::StatusOr<std::unique_ptr<Network>> network =
+        NetworkFor(clock_, transport_, scratch_.path(), "worker");
+    if (!network.ok()) return network.status();
+    report_.PrintHeader(transport_, "Capstan");
+    CAPSTAN_RETURN_IF_ERROR(RunPair(**network));
+    // In a server of its own, whose memory nothing else has touched.
+    absl::StatusOr<RunningServer> server = StartWire("many");
+    if (!server.ok()) return server.status();
+    WireClient client(clock_, **network, server->address);
+    return RunConnections(client, server->process.pid());
+  }
+
+ private:
+  absl::StatusOr<RunningServer> StartWire(const std::string& name) {
+    return StartServer({"serve", transport_, scratch_.path(),
+                        scratch_.AddressFor(transport_, name)});
+  }
+
+  absl::Status RunPair(Network& network) {
+    absl::StatusOr<RunningServer> server = StartWire("wire");
+    if (!server.ok()) return server.status();
+    absl::StatusOr<RunningServer> bare_server =
+        StartServer({"serve-bare", scratch_.AddressFor(transport_, "bare")});
+    if (!bare_server.ok()) return bare_server.status();
+    WireClient client(clock_, network, server->address);
+    CAPSTAN_RETURN_IF_ERROR(RunExchanges(client, bare_server->address));
+    CAPSTAN_RETURN_IF_ERROR(RunSmallCalls(client));
+    return RunFirstCalls(client);
+  }
+
+  absl::Status RunExchanges(WireClient& client, const std::string& bare) {
+    absl::StatusOr<std::unique_ptr<Contender>> ours = ConnectWire(client);
+    if (!ours.ok()) return ours.status();
+    absl::StatusOr<std::unique_ptr<Contender>> reference = ConnectBare(bare);
+    if (!reference.ok()) return reference.status();
+    return MeasureExchanges(transport_, **ours, **reference, rounds_, report_);
+  }
+
+  absl::Status RunSmallCalls(WireClient& client) {
+    absl::StatusOr<SmallCalls> calls =
+        RunOn(client.executor(), TimeSmallCalls(client, kSmallCalls));
+    if (!calls.ok()) return calls.status();
+    AddTimes("small_idle", "4 KiB, nothing else", calls->idle);
+    AddTimes("small_behind_large", "4 KiB behind 64 MiB", calls->behind_large);
+    report_.Set(transport_ + ".small_behind_large_gbps", calls->large_gbps);
+    report_.PrintRow("the 64 MiB meanwhile", "GB/s", calls->large_gbps);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunFirstCalls(WireClient& client) {
+    absl::StatusOr<Latencies> times =
+        RunOn(client.executor(), TimeFirstCalls(client, kFirstCalls));
+    if (!times.ok()) return times.status();
+    AddTimes("first_request", "first request of a channel", *times);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunConnections(WireClient& client, int server_pid) {
+    absl::StatusOr<Connections> held = RunOn(
+        client.executor(), HoldConnections(client, kConnections, server_pid));
+    if (!held.ok()) return held.status();
+    const double kilobytes = held->server_bytes_each / 1024;
+    report_.Set(transport_ + ".connections_1000_kb_each", kilobytes);
+    report_.Set(transport_ + ".connections_1000_us", Median(held->last_calls));
+    report_.PrintRow("1,000 connections, memory each", "KB", kilobytes);
+    report_.PrintRow("  8 B round trip on each", "us",
+                     Median(held->last_calls));
+    return absl::OkStatus();
+  }
+
+  // The median and the 99th percentile of `times`.
+  void AddTimes(const std::string& key, const std::string& name,
+                const Latencies& times) {
+    const double median = Median(times);
+    const double p99 = Quantile(times, 0.99);
+    report_.Set(transport_ + "." + key + "_us", median);
+    report_.Set(transport_ + "." + key + "_p99_us", p99);
+    report_.PrintRow(name, "us", median);
+    report_.PrintRow("  99th percentile", "us", p99);
+  }
+
+  const ScratchDirectory& scratch_;
+  Clock& clock_;
+  const std::string transport_;
+  const int rounds_;
+  Report& report_;
+};
+
+absl::Status RunAll(const std::vector<std::string>& transports, int rounds,
+                    const std::string& command, const std::string& json) {
+  absl::StatusOr<ScratchDirectory> scratch = ScratchDirectory::Create();
+  if (!scratch.ok()) return scratch.status();
+  WriteKeys(scratch->path());
+  RealClock clock;
+  Report report(command, rounds);
+  // A file that cannot be written is found out now, not in the end.
+  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
+  for (const std::string& transport : transports) {
+    TransportBench bench(*scratch, clock, transport, rounds, report);
+    CAPSTAN_RETURN_IF_ERROR(WithContext(bench.Run(), transport));
+  }
+  return report.Write(json);
+}
+
+absl::Status Serve(const std::string& transport, const std::string& directory,
+                   const std::string& address) {
+  RealClock clock;
+  absl::StatusOr<std::unique_ptr<Network>> network =
+      NetworkFor(clock, transport, directory, "ps");
+  if (!network.ok()) return network.status();
+  return ServeWire(clock, **network, address);
+}
+
+// A thousand connections need as many descriptors.
+void RaiseDescriptorLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Capstan's wire beside bare sockets");
+  std::string json;
+  std::vector<std::string> transports = {"tcp", "tls", "unix"};
+  int rounds = 9;
+  app.add_option("--json", json, "where to write the figures");
+  app.add_option("--transports", transports, "which, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"tcp", "tls", "unix"}));
+  app.add_option("--rounds", rounds, "how often; figures are medians")
+      ->check(CLI::Range(1, 1000));
+  // What the children are told. A group without a name is not in --help.
+  std::string transport;
+  std::string directory;
+  std::string address;
+  auto* serve = app.add_subcommand("serve")->group("");
+  serve->add_option("transport", transport)->required();
+  serve->add_option("directory", directory)->required();
+  serve->add_option("address", address)->required();
+  auto* serve_bare = app.add_subcommand("serve-bare")->group("");
+  serve_bare->add_option("address", address)->required();
+  CLI11_PARSE(app, argc, argv);
+
+  RaiseDescriptorLimit();
+  absl::Status status;
+  if (serve->parsed()) {
+    status = Serve(transport, directory, address);
+  } else if (serve_bare->parsed()) {
+    status = ServeBare(address);
+  } else if (json.empty()) {
+    status = absl::InvalidArgumentError("--json FILE is required");
+  } else {
+    const std::vector<std::string> words(argv, argv + argc);
+    status = RunAll(transports, rounds,
+                    fmt::format("{}", fmt::join(words, " ")), json);
+  }
+  if (status.ok()) return 0;
+  fmt::print(stderr, "bench_wire: {}\n", Describe(status));
+  return 1;
+}
+
+}  // namespace
+}  // namespace capstan
+
+int main(int argc, char** argv) { return capstan::Main(argc, argv); }

@@ -1,0 +1,12 @@
+// Finds the cluster; public as DetectCluster, in capstan/resolver.h.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "capstan/resolver.h"
+
+namespace capstan {
+
+// See DetectCluster. Reads the disk if there is a file.
+absl::StatusOr<ResolvedCluster> Detect(const DetectOptions& options);
+
+}  // namespace capstan

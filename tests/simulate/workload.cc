@@ -1,0 +1,91 @@
+#include "simulate/workload.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "simulate/durable_log.h"
+#include "simulate/request_reply.h"
+
+namespace capstan::simulate {
+namespace {
+
+constexpr size_t kKeptViolations = 10;
+
+constexpr std::array<std::pair<Plant, std::string_view>, 9> kPlants = {{
+    {Plant::kNone, ""},
+    {Plant::kWrongReply, "wrong_reply"},
+    {Plant::kCorruptBytes, "corrupt_bytes"},
+    {Plant::kRepeatedRequest, "repeated_request"},
+    {Plant::kLateEnd, "late_end"},
+    {Plant::kLateWrite, "late_write"},
+    {Plant::kDeafServer, "deaf_server"},
+    {Plant::kLostSync, "lost_sync"},
+    {Plant::kLostName, "lost_name"},
+}};
+
+}  // namespace
+
+std::vector<Plant> AllPlants() {
+  std::vector<Plant> plants;
+  for (const auto& [plant, name] : kPlants) {
+    if (plant != Plant::kNone) plants.push_back(plant);
+  }
+  return plants;
+}
+
+std::string_view PlantName(Plant plant) {
+  for (const auto& [known, name] : kPlants) {
+    if (known == plant) return name;
+  }
+  return "";
+}
+
+absl::StatusOr<Plant> ParsePlant(std::string_view name) {
+  std::string all;
+  for (const auto& [plant, known] : kPlants) {
+    if (known == name) return plant;
+    absl::StrAppend(&all, all.empty() ? "" : ", ", std::string(known));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no planted bug \"", std::string(name), "\"; there are ", all));
+}
+
+bool PlantConcerns(Plant plant, std::string_view workload) {
+  switch (plant) {
+    case Plant::kNone:
+      return true;
+    case Plant::kLostSync:
+    case Plant::kLostName:
+      return workload == "durable_log";
+    default:
+      return workload == "request_reply";
+  }
+}
+
+void Violations::Add(MonotonicTime time, std::string_view what) {
+  ++count_;
+  if (texts_.size() >= kKeptViolations) return;
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          time.time_since_epoch());
+  texts_.push_back(
+      absl::StrCat("at ", milliseconds.count(), " ms: ", std::string(what)));
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> NewWorkload(const Scenario& scenario,
+                                                      uint64_t seed,
+                                                      Plant plant) {
+  if (scenario.workload == "request_reply") {
+    return NewRequestReply(scenario, seed, plant);
+  }
+  if (scenario.workload == "durable_log") {
+    return NewDurableLog(scenario, seed, plant);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      scenario.path, ": there is no workload \"", scenario.workload,
+      "\"; there are request_reply and "
+      "durable_log"));
+}
+
+}  // namespace capstan::simulate

@@ -1,0 +1,87 @@
+// What runs in a scenario, and the judge of whether it went right.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "simulate/scenario.h"
+#include "transport/sim/sim_world.h"
+
+namespace capstan::simulate {
+
+// A fault in the code under test, planted to see whether the judge sees it.
+// It sits between that code and the simulation, never inside it.
+enum class Plant {
+  kNone,
+  kWrongReply,       // two answers are swapped
+  kCorruptBytes,     // a byte of an answer is changed
+  kRepeatedRequest,  // the transport delivers a request a second time
+  kLateEnd,          // a call ends some time after its deadline
+  kLateWrite,        // a call's memory is written to after it has ended
+  kDeafServer,       // a server stops accepting connections after a few
+  kLostSync,         // an append is acknowledged before it is synced
+  kLostName,         // a new file's directory is not synced
+};
+// All but kNone.
+std::vector<Plant> AllPlants();
+// "wrong_reply"; "" for kNone.
+std::string_view PlantName(Plant plant);
+absl::StatusOr<Plant> ParsePlant(std::string_view name);
+// Whether the bug has a place in a workload of this name.
+bool PlantConcerns(Plant plant, std::string_view workload);
+
+// Rules that were broken in a run. The first few are kept.
+class Violations {
+ public:
+  void Add(MonotonicTime time, std::string_view what);
+  bool empty() const { return count_ == 0; }
+  uint64_t count() const { return count_; }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  uint64_t count_ = 0;
+  std::vector<std::string> texts_;
+};
+
+// What a run amounted to.
+struct Tally {
+  uint64_t requests = 0;
+  uint64_t replies = 0;    // with status OK
+  uint64_t retries = 0;    // requests that repeat one without an answer
+  uint64_t cancelled = 0;  // by the caller
+  uint64_t late = 0;       // deadline exceeded
+  uint64_t lost = 0;       // unavailable
+};
+
+// A cluster of nodes and the load on it. The world is created after it and
+// destroyed before it.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  // Adds nodes and starts them. `violations` must outlive the workload.
+  virtual void Start(SimWorld& world, Violations& violations) = 0;
+
+  // The faults are over. From now on no new load; what is left must succeed,
+  // and then `finished` is true.
+  virtual void Finish() = 0;
+  virtual bool finished() = 0;
+  // What it still waits for, for messages.
+  virtual std::string Progress() const = 0;
+
+  // The checks that need the whole run.
+  virtual void Check() = 0;
+  virtual const Tally& tally() const = 0;
+};
+
+// Makes the workload that `scenario` names. InvalidArgument, naming the file
+// and the key, if there is none or its parameters are wrong.
+absl::StatusOr<std::unique_ptr<Workload>> NewWorkload(const Scenario& scenario,
+                                                      uint64_t seed,
+                                                      Plant plant);
+
+}  // namespace capstan::simulate
