@@ -12,7 +12,8 @@ add_test(NAME layers
 set_tests_properties(layers PROPERTIES RUN_SERIAL ON TIMEOUT 600)
 
 add_test(NAME check_layers_test
-  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_layers_test.py)
+  COMMAND ${Python3_EXECUTABLE}
+          ${PROJECT_SOURCE_DIR}/tools/check_layers_test.py)
 
 add_test(NAME package_test
   COMMAND ${CMAKE_COMMAND}

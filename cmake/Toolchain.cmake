@@ -13,11 +13,9 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 
 find_program(CAPSTAN_CCACHE ccache)
 if(CAPSTAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The sloppiness that ccache's manual asks for with precompiled headers;
-  # without the directory in the hash, several build folders share results.
+  # Without the directory in the hash, several build folders share results.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-      CCACHE_NOHASHDIR=1 ${CAPSTAN_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${CAPSTAN_CCACHE})
 endif()
 
 add_library(capstan_flags INTERFACE)

@@ -226,14 +226,15 @@ class Checker:
         if folder is None:
             if path.is_relative_to(self.public):
                 self.report(path, 1, f"public header not listed in {DOCUMENT}")
+            elif path.parent == self.src:
+                self.report(path, 1, "is in no folder")
             return
         text = without_comments(path.read_text())
         if path.suffix == ".h" and "#pragma once" not in text:
             self.report(path, 1, "header without #pragma once")
         for number, line in enumerate(text.splitlines(), start=1):
             if GETENV.search(line) and folder.name not in GETENV_FOLDERS:
-                self.report(path, number,
-                            "getenv outside cluster/ and cli/")
+                self.report(path, number, "getenv outside cluster/ and cli/")
             match = INCLUDE.match(line)
             if match:
                 self.check_include(path, number, folder, match.group(1))

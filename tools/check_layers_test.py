@@ -166,6 +166,10 @@ class CheckLayersTest(unittest.TestCase):
         self.write("src/link/rdma/a.cc", "")
         self.expect(r"^src/link/rdma:1: folder not listed")
 
+    def test_file_in_no_folder(self):
+        self.write("src/main.cc", "")
+        self.expect(r"^src/main\.cc:1: is in no folder")
+
     def test_banned_folder_names(self):
         for name in ("common", "util", "core", "internal"):
             with self.subTest(name):

@@ -11,14 +11,19 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "bench_grpc/grpc_server.h"
+#include "harness/memory.h"
+#include "tensor/buffer.h"
 
 namespace capstan {
 namespace {
 
 class GrpcClient final : public Contender {
  public:
-  explicit GrpcClient(std::shared_ptr<grpc::Channel> channel)
-      : stub_(std::move(channel)) {}
+  GrpcClient(std::shared_ptr<grpc::Channel> channel, Buffer source,
+             Buffer destination)
+      : stub_(std::move(channel)),
+        source_(std::move(source)),
+        destination_(std::move(destination)) {}
 
   ~GrpcClient() override {
     queue_.Shutdown();
@@ -95,8 +100,8 @@ class GrpcClient final : public Contender {
 
   grpc::GenericStub stub_;
   grpc::CompletionQueue queue_;
-  std::vector<char> source_ = std::vector<char>(kLargestExchange, 1);
-  std::vector<char> destination_ = std::vector<char>(kLargestExchange, 1);
+  Buffer source_;
+  Buffer destination_;
 };
 
 }  // namespace
@@ -112,7 +117,12 @@ absl::StatusOr<std::unique_ptr<Contender>> ConnectGrpc(
     return absl::UnavailableError(
         absl::StrCat("gRPC: cannot connect to ", address));
   }
-  return std::make_unique<GrpcClient>(std::move(channel));
+  absl::StatusOr<Buffer> source = TouchedMemory(kLargestExchange);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<Buffer> destination = TouchedMemory(kLargestExchange);
+  if (!destination.ok()) return destination.status();
+  return std::make_unique<GrpcClient>(std::move(channel), *std::move(source),
+                                      *std::move(destination));
 }
 
 }  // namespace capstan

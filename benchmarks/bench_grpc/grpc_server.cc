@@ -13,19 +13,21 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "harness/exchange.h"
+#include "harness/memory.h"
 #include "launch/child_process.h"
+#include "tensor/buffer.h"
 
 namespace capstan {
 namespace {
 
 // What the calls work on. Touched by the polling thread alone.
 struct Memory {
-  std::vector<char> source = std::vector<char>(kLargestExchange, 1);
-  std::vector<char> piece = std::vector<char>(kPieceBytes, 1);
+  Buffer source;
+  Buffer piece;
 };
 
 // Copies the bytes of a push to the piece at hand, as the others do.
-void Receive(const grpc::ByteBuffer& buffer, std::vector<char>& piece) {
+void Receive(const grpc::ByteBuffer& buffer, Buffer& piece) {
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok()) return;
   size_t place = 0;
@@ -115,7 +117,11 @@ absl::Status ServeGrpc(const std::string& address) {
   if (server == nullptr) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
   }
-  Memory memory;
+  absl::StatusOr<Buffer> source = TouchedMemory(kLargestExchange);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<Buffer> piece = TouchedMemory(kPieceBytes);
+  if (!piece.ok()) return piece.status();
+  Memory memory = {*std::move(source), *std::move(piece)};
   new Call(service, *queue, memory);
   const bool is_unix = absl::StartsWith(address, "unix:");
   CAPSTAN_RETURN_IF_ERROR(

@@ -1,13 +1,13 @@
 #include "bench_wire/wire_client.h"
 
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "base/run_on.h"
 #include "base/status.h"
 #include "bench_wire/calls.h"
 #include "bench_wire/wire_server.h"
+#include "harness/memory.h"
 #include "transport/peer_channel.h"
 
 namespace capstan {
@@ -33,11 +33,9 @@ class WireContender final : public Contender {
       WireClient& client) {
     auto contender = std::unique_ptr<WireContender>(new WireContender(client));
     for (Buffer* buffer : {&contender->source_, &contender->destination_}) {
-      absl::StatusOr<Buffer> memory =
-          Buffer::Allocate(kLargestExchange, Fill::kNone);
+      absl::StatusOr<Buffer> memory = TouchedMemory(kLargestExchange);
       if (!memory.ok()) return memory.status();
       *buffer = *std::move(memory);
-      std::memset(buffer->data(), 1, buffer->size());
     }
     absl::Status status = RunOn(client.executor(), ConnectOn(contender.get()));
     if (!status.ok()) return status;

@@ -7,14 +7,18 @@
 #include <chrono>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include "base/bytes.h"
 #include "base/status.h"
+#include "harness/memory.h"
 #include "harness/socket_address.h"
 #include "launch/child_process.h"
+#include "tensor/buffer.h"
 
 namespace capstan {
 namespace {
+
+constexpr uint64_t kLargestBytes = kLargestExchange + kHeadBytes;
 
 // A series of exchanges, as the client announces it.
 struct Series {
@@ -35,7 +39,7 @@ Series SeriesOf(const Exchange& exchange) {
   return series;
 }
 
-absl::Status WriteAll(int fd, std::span<const char> from) {
+absl::Status WriteAll(int fd, Bytes from) {
   while (!from.empty()) {
     const ssize_t count = send(fd, from.data(), from.size(), MSG_NOSIGNAL);
     if (count <= 0) return ErrnoStatus("send");
@@ -44,7 +48,7 @@ absl::Status WriteAll(int fd, std::span<const char> from) {
   return absl::OkStatus();
 }
 
-absl::Status ReadAll(int fd, std::span<char> into) {
+absl::Status ReadAll(int fd, MutableBytes into) {
   while (!into.empty()) {
     const ssize_t count = recv(fd, into.data(), into.size(), 0);
     if (count < 0) return ErrnoStatus("recv");
@@ -55,7 +59,7 @@ absl::Status ReadAll(int fd, std::span<char> into) {
 }
 
 // Reads `size` bytes in pieces, all of them into `piece`.
-absl::Status ReadPieces(int fd, uint64_t size, std::span<char> piece) {
+absl::Status ReadPieces(int fd, uint64_t size, MutableBytes piece) {
   while (size > 0) {
     const uint64_t next = std::min<uint64_t>(size, piece.size());
     CAPSTAN_RETURN_IF_ERROR(ReadAll(fd, piece.first(next)));
@@ -64,43 +68,50 @@ absl::Status ReadPieces(int fd, uint64_t size, std::span<char> piece) {
   return absl::OkStatus();
 }
 
-std::span<char> AsSpan(Series& series) {
-  return {reinterpret_cast<char*>(&series), sizeof(series)};
+MutableBytes AsBytes(Series& series) {
+  return std::as_writable_bytes(std::span(&series, 1));
 }
 
 class BareServer {
  public:
+  BareServer(Buffer source, Buffer piece)
+      : source_(std::move(source)), piece_(std::move(piece)) {}
+
   // Returns when the client has gone.
   absl::Status ServeClient(int fd) {
     while (true) {
       Series series;
-      CAPSTAN_RETURN_IF_ERROR(ReadAll(fd, AsSpan(series)));
+      CAPSTAN_RETURN_IF_ERROR(ReadAll(fd, AsBytes(series)));
       if (series.reply_bytes > source_.size()) {
         return absl::InvalidArgumentError("series too large");
       }
-      const std::span<const char> reply(source_.data(), series.reply_bytes);
+      const Bytes reply = source_.bytes().first(series.reply_bytes);
+      const MutableBytes piece = piece_.mutable_bytes();
       for (uint64_t i = 0; i < series.count; ++i) {
-        CAPSTAN_RETURN_IF_ERROR(ReadPieces(fd, series.request_bytes, piece_));
+        CAPSTAN_RETURN_IF_ERROR(ReadPieces(fd, series.request_bytes, piece));
         CAPSTAN_RETURN_IF_ERROR(WriteAll(fd, reply));
       }
     }
   }
 
  private:
-  std::vector<char> source_ =
-      std::vector<char>(kLargestExchange + kHeadBytes, 1);
-  std::vector<char> piece_ = std::vector<char>(kPieceBytes + kHeadBytes, 1);
+  const Buffer source_;
+  Buffer piece_;
 };
 
 class BareClient final : public Contender {
  public:
-  explicit BareClient(Descriptor socket) : socket_(std::move(socket)) {}
+  BareClient(Descriptor socket, Buffer source, Buffer destination)
+      : socket_(std::move(socket)),
+        source_(std::move(source)),
+        destination_(std::move(destination)) {}
 
   absl::StatusOr<double> Run(const Exchange& exchange) override {
     Series series = SeriesOf(exchange);
-    const std::span<const char> request(source_.data(), series.request_bytes);
-    const std::span<char> reply(destination_.data(), series.reply_bytes);
-    CAPSTAN_RETURN_IF_ERROR(WriteAll(socket_.get(), AsSpan(series)));
+    const Bytes request = source_.bytes().first(series.request_bytes);
+    const MutableBytes reply =
+        destination_.mutable_bytes().first(series.reply_bytes);
+    CAPSTAN_RETURN_IF_ERROR(WriteAll(socket_.get(), AsBytes(series)));
     const auto start = std::chrono::steady_clock::now();
     for (uint64_t i = 0; i < series.count; ++i) {
       CAPSTAN_RETURN_IF_ERROR(WriteAll(socket_.get(), request));
@@ -112,11 +123,9 @@ class BareClient final : public Contender {
   }
 
  private:
-  Descriptor socket_;
-  std::vector<char> source_ =
-      std::vector<char>(kLargestExchange + kHeadBytes, 1);
-  std::vector<char> destination_ =
-      std::vector<char>(kLargestExchange + kHeadBytes, 1);
+  const Descriptor socket_;
+  const Buffer source_;
+  Buffer destination_;
 };
 
 }  // namespace
@@ -126,7 +135,11 @@ absl::Status ServeBare(const std::string& address) {
   if (!listener.ok()) return listener.status();
   absl::StatusOr<std::string> bound = BoundAddress(*listener);
   if (!bound.ok()) return bound.status();
-  BareServer server;
+  absl::StatusOr<Buffer> source = TouchedMemory(kLargestBytes);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<Buffer> piece = TouchedMemory(kPieceBytes + kHeadBytes);
+  if (!piece.ok()) return piece.status();
+  BareServer server(*std::move(source), *std::move(piece));
   CAPSTAN_RETURN_IF_ERROR(ReportReady(*bound));
   while (true) {
     absl::StatusOr<Descriptor> socket = AcceptSocket(*listener);
@@ -140,7 +153,12 @@ absl::StatusOr<std::unique_ptr<Contender>> ConnectBare(
     const std::string& address) {
   absl::StatusOr<Descriptor> socket = ConnectSocket(address);
   if (!socket.ok()) return socket.status();
-  return std::make_unique<BareClient>(*std::move(socket));
+  absl::StatusOr<Buffer> source = TouchedMemory(kLargestBytes);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<Buffer> destination = TouchedMemory(kLargestBytes);
+  if (!destination.ok()) return destination.status();
+  return std::make_unique<BareClient>(*std::move(socket), *std::move(source),
+                                      *std::move(destination));
 }
 
 }  // namespace capstan

@@ -32,7 +32,7 @@ class CAPSTAN_EXPORT Environment {
  public:
   // No variables, or those given.
   Environment() = default;
-  static Environment Of(std::map<std::string, std::string> variables);
+  static Environment Of(const std::map<std::string, std::string>& variables);
 
   // The variables of this process now. Not while another thread changes them.
   static Environment FromProcess();

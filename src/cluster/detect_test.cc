@@ -27,30 +27,26 @@ using ::testing::Optional;
 
 using Variables = std::map<std::string, std::string>;
 
-const Variables& TfConfig() {
-  static const Variables variables = {
-      {"TF_CONFIG",
-       R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]},
+Variables TfConfig() {
+  return {{"TF_CONFIG",
+           R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]},
            "task": {"type": "worker", "index": 0}})"}};
-  return variables;
 }
 
-const Variables& Slurm() {
-  static const Variables variables = {{"SLURM_JOB_ID", "42"},
-                                      {"SLURM_STEP_ID", "1"},
-                                      {"SLURM_PROCID", "2"},
-                                      {"SLURM_STEP_NUM_TASKS", "3"},
-                                      {"SLURM_STEP_NODELIST", "n[1-3]"},
-                                      {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
-  return variables;
+Variables Slurm() {
+  return {{"SLURM_JOB_ID", "42"},
+          {"SLURM_STEP_ID", "1"},
+          {"SLURM_PROCID", "2"},
+          {"SLURM_STEP_NUM_TASKS", "3"},
+          {"SLURM_STEP_NODELIST", "n[1-3]"},
+          {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
 }
 
-const Variables& Kubernetes() {
-  static const Variables variables = {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
-                                      {"CAPSTAN_WORKERS", "1"},
-                                      {"CAPSTAN_PS", "1"},
-                                      {"HOSTNAME", "ctr-ps-0"}};
-  return variables;
+Variables Kubernetes() {
+  return {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
+          {"CAPSTAN_WORKERS", "1"},
+          {"CAPSTAN_PS", "1"},
+          {"HOSTNAME", "ctr-ps-0"}};
 }
 
 // All of them; the last of a name wins.

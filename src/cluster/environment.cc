@@ -1,16 +1,13 @@
 #include <unistd.h>
 
-#include <utility>
-
 #include "capstan/resolver.h"
 
 namespace capstan {
 
-Environment Environment::Of(std::map<std::string, std::string> variables) {
+Environment Environment::Of(
+    const std::map<std::string, std::string>& variables) {
   Environment given;
-  for (auto& [name, value] : variables) {
-    given.variables_.emplace(name, std::move(value));
-  }
+  given.variables_.insert(variables.begin(), variables.end());
   return given;
 }
 

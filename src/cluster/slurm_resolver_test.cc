@@ -20,7 +20,6 @@ namespace {
 using ::capstan::testing::Mistake;
 using ::capstan::testing::MistakeName;
 using ::capstan::testing::Reports;
-using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 

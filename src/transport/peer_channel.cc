@@ -251,8 +251,9 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
                                             [raw] { raw->Close(); });
     LaneState& greeted = lane_state(lane);
     greeted.greeting = raw;
+    // Also when the coroutine is destroyed before it ends.
+    const absl::Cleanup forget = [&greeted] { greeted.greeting = nullptr; };
     answer = co_await SayHello(*raw, *reader, self, options_.expected_task);
-    greeted.greeting = nullptr;
   }
   if (!answer.ok()) {
     co_return WithContext(answer.status(), "handshake");

@@ -12,7 +12,7 @@ namespace capstan::simulate {
 namespace {
 
 // So many connections a deaf server accepts in one life.
-constexpr uint64_t kDeafAfter = 10;
+constexpr uint64_t kDeafAfter = 8;
 
 class FaultyStream final : public Stream {
  public:

@@ -177,9 +177,11 @@ Task<> RunRequestClient(RequestContext& context, SimNode& node,
   const auto servers = static_cast<size_t>(context.options.servers);
   for (size_t i = 0; i < servers; ++i) {
     Random random = node.NewRandom("channel").Fork(i);
-    client->channels.push_back(NewPeerChannel(node.clock(), network,
-                                              node.logger(), random, executor,
-                                              DrawOptions(node, index, i)));
+    std::unique_ptr<Channel> channel =
+        NewPeerChannel(node.clock(), network, node.logger(), random, executor,
+                       DrawOptions(node, index, i));
+    client->channels.push_back(
+        NewFaultyChannel(std::move(channel), context.plant, node));
   }
   client->callers = context.options.callers;
   for (int i = 0; i < context.options.callers; ++i) {

@@ -45,7 +45,7 @@ class RequestReply final : public Workload {
   void Start(SimWorld& world, Violations& violations) override {
     world_ = &world;
     context_ = std::make_unique<RequestContext>(
-        RequestContext{options_, Planner(seed_, options_.plan),
+        RequestContext{options_, plant_, Planner(seed_, options_.plan),
                        RequestJudge(world, violations, options_.calm)});
     servers_done_.assign(static_cast<size_t>(options_.servers), false);
     clients_done_.assign(static_cast<size_t>(options_.clients), false);

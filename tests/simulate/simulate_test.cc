@@ -1,0 +1,135 @@
+// The short form of `make simulate`: few seeds of every scenario without a
+// violation, every planted bug found, the same trace for the same seed.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "simulate/run_scenario.h"
+#include "simulate/run_seed.h"
+#include "simulate/scenario.h"
+#include "simulate/workload.h"
+
+namespace capstan::simulate {
+namespace {
+
+// Fewer where code is slow: without optimisation, and under sanitizers.
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || \
+    defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 8;
+#else
+constexpr uint64_t kSeeds = 50;
+#endif
+
+// A planted bug must be found within so many; most are within ten.
+constexpr uint64_t kSeedsForPlants = 1000;
+
+constexpr char kDirectory[] = CAPSTAN_SOURCE_DIR "/tests/scenarios";
+
+Scenario Load(const std::string& name) {
+  absl::StatusOr<Scenario> scenario =
+      LoadScenario(std::string(kDirectory) + "/" + name + ".yaml");
+  EXPECT_TRUE(scenario.ok()) << scenario.status();
+  return scenario.ok() ? *std::move(scenario) : Scenario();
+}
+
+class ScenarioRunTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ScenarioRunTest, HasNoViolations) {
+  const absl::StatusOr<Scenario> scenario = LoadScenario(GetParam());
+  ASSERT_TRUE(scenario.ok()) << scenario.status();
+  RunOptions options;
+  options.seeds = kSeeds;
+  options.repeat_every = 10;
+  const absl::StatusOr<ScenarioSummary> summary =
+      RunScenario(*scenario, options);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  for (const SeedResult& failure : summary->failures) {
+    ADD_FAILURE() << "seed " << failure.seed << ": "
+                  << failure.violations.at(0);
+  }
+  for (const std::string& complaint : summary->complaints) {
+    ADD_FAILURE() << complaint;
+  }
+  EXPECT_EQ(summary->seeds, kSeeds);
+  EXPECT_GT(summary->tally.replies, summary->seeds * 20);
+}
+
+std::string NameOfScenario(const ::testing::TestParamInfo<std::string>& info) {
+  return std::filesystem::path(info.param).stem().string();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScenarioRunTest,
+                         ::testing::ValuesIn(ListScenarios(kDirectory)),
+                         NameOfScenario);
+
+class PlantRunTest : public ::testing::TestWithParam<Plant> {};
+
+TEST_P(PlantRunTest, IsFound) {
+  const bool disk = PlantConcerns(GetParam(), "durable_log");
+  const Scenario scenario = Load(disk ? "durable_log" : "request_reply");
+  RunOptions options;
+  options.seeds = kSeedsForPlants;
+  options.plant = GetParam();
+  options.max_failures = 1;
+  const absl::StatusOr<ScenarioSummary> summary =
+      RunScenario(scenario, options);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  ASSERT_EQ(summary->failures.size(), 1u);
+  std::cout << "found with seed " << summary->failures[0].seed << ": "
+            << summary->failures[0].violations.at(0) << "\n";
+}
+
+std::string NameOfPlant(const ::testing::TestParamInfo<Plant>& info) {
+  return std::string(PlantName(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantRunTest, ::testing::ValuesIn(AllPlants()),
+                         NameOfPlant);
+
+TEST(SimulateTest, WritingTheTraceDoesNotChangeIt) {
+  const Scenario scenario = Load("request_reply");
+  std::ostringstream first_text, again_text;
+  const auto first = RunSeed(scenario, 3, Plant::kNone, &first_text);
+  const auto again = RunSeed(scenario, 3, Plant::kNone, &again_text);
+  const auto silent = RunSeed(scenario, 3, Plant::kNone, nullptr);
+  const auto other = RunSeed(scenario, 4, Plant::kNone, nullptr);
+  ASSERT_TRUE(first.ok() && again.ok() && silent.ok() && other.ok());
+  EXPECT_EQ(first_text.str(), again_text.str());
+  EXPECT_EQ(first->digest, again->digest);
+  EXPECT_EQ(first->digest, silent->digest);
+  EXPECT_NE(first->digest, other->digest);
+}
+
+TEST(SimulateTest, ThreadsDoNotChangeTheTraces) {
+  const Scenario scenario = Load("durable_log");
+  RunOptions options;
+  options.seeds = kSeeds;
+  const auto alone = RunScenario(scenario, options);
+  options.jobs = 3;
+  const auto together = RunScenario(scenario, options);
+  ASSERT_TRUE(alone.ok() && together.ok());
+  EXPECT_EQ(alone->digest, together->digest);
+  EXPECT_EQ(alone->tally.requests, together->tally.requests);
+}
+
+// The hash of one run, which must be the same in every build, with every
+// compiler and on every machine. It changes whenever the protocol, the
+// simulator or the scenario does; then check that
+//
+//   build/release/bin/simulate --scenario tests/scenarios/request_reply.yaml \
+//       --seed 42
+//
+// and the debug build print the same number, and put it here.
+TEST(SimulateTest, TraceIsTheSameInEveryBuild) {
+  const Scenario scenario = Load("request_reply");
+  const auto result = RunSeed(scenario, 42, Plant::kNone, nullptr);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->digest, 0x43bbd7a43c43630au) << std::hex << result->digest;
+}
+
+}  // namespace
+}  // namespace capstan::simulate
