@@ -24,6 +24,8 @@ using Task = asio::awaitable<T>;
 
 // Starts `task` on `executor` and lets it run by itself; it ends when it
 // returns, or is destroyed with the executor's context. It must not throw.
+// Called on the executor's own thread, it runs the task at once up to its first
+// wait, which may be its end.
 inline void Spawn(const Executor& executor, Task<> task) {
   asio::co_spawn(executor, std::move(task), asio::detached);
 }

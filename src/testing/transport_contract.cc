@@ -78,8 +78,8 @@ void TransportHarness::StartServer(const ServerOptions& options,
 
 std::future<void> TransportHarness::BeginShutdown(Duration grace) {
   const MonotonicTime deadline = world_->clock(Side::kServer).Now() + grace;
-  return asio::co_spawn(world_->executor(Side::kServer),
-                        server_->Shutdown(deadline), asio::use_future);
+  return StartOn(world_->executor(Side::kServer),
+                 server_->Shutdown(deadline));
 }
 
 void TransportHarness::ShutdownServer(Duration grace) {

@@ -3,7 +3,6 @@
 // hands coroutines to the sides and waits for them here. Test-only.
 #pragma once
 
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/use_future.hpp>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/run_on.h"
 #include "base/task.h"
 #include "transport/stream.h"
 
@@ -50,7 +50,7 @@ class TransportWorld {
   // Runs `task` on `executor` to its end.
   template <typename T>
   T Run(const Executor& executor, Task<T> task) {
-    return Await(asio::co_spawn(executor, std::move(task), asio::use_future));
+    return Await(StartOn(executor, std::move(task)));
   }
 
   // Calls `function` on `executor` and returns what it returned.

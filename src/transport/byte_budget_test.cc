@@ -4,6 +4,7 @@
 
 #include <asio/io_context.hpp>
 #include <atomic>
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -88,9 +89,8 @@ TEST(ByteBudgetTest, HoldsItsBoundBetweenThreads) {
   std::vector<std::future<int>> results;
   for (size_t i = 0; i < 9; ++i) {
     const Executor executor = threads.executor(i);
-    results.push_back(asio::co_spawn(
-        executor, TakeAndGive(budget, executor, 300, held, 20 + 9 * i),
-        asio::use_future));
+    results.push_back(StartOn(
+        executor, TakeAndGive(budget, executor, 300, held, 20 + 9 * i)));
   }
   for (std::future<int>& result : results) EXPECT_EQ(result.get(), 0);
   EXPECT_EQ(budget.used(), 0u);

@@ -200,6 +200,8 @@ Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
     if (!mine.connecting) {
       mine.connecting = true;
       Spawn(executor_, ConnectLoop(shared_from_this(), lane));
+      // A peer in this process may have answered already.
+      if (!mine.connecting) continue;
     }
     co_await state.Sleep();
   }

@@ -53,10 +53,11 @@ Task<> ServerConnection::Run(std::shared_ptr<ServerConnection> self,
   ServerCore& core = *self->core_;
   absl::Status status = co_await self->Handshake(std::move(refusal));
   if (status.ok()) {
-    core.AddLane(self->peer_.session, self->peer_.lane, self);
     Spawn(self->executor_, WriteLoop(self));
     Spawn(self->executor_, WatchLoop(self));
     status = co_await self->ReadRequests();
+  }
+  if (self->greeted_) {
     core.RemoveLane(self->peer_.session, self->peer_.lane, self.get());
   }
   self->Fail(status);
@@ -79,6 +80,12 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
   }
   if (refusal.ok()) {
     refusal = CheckHello(core_->options.self, *hello, "");
+  }
+  // Entered before the welcome, after which the caller opens its bulk lane. A
+  // bulk lane without a small one would be watched by nobody.
+  if (refusal.ok() &&
+      !core_->AddLane(hello->session, hello->lane, shared_from_this())) {
+    co_return absl::UnavailableError("its session is over");
   }
   if (!refusal.ok()) {
     ++core_->counters.connections_refused;

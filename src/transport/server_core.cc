@@ -46,10 +46,18 @@ void ServerCore::Remove(const std::shared_ptr<ServerConnection>& connection) {
   if (idle) idle();
 }
 
-void ServerCore::AddLane(uint64_t session, Lane lane,
+bool ServerCore::AddLane(uint64_t session, Lane lane,
                          const std::shared_ptr<ServerConnection>& connection) {
   const std::lock_guard lock(mutex_);
+  if (lane == Lane::kBulk) {
+    const auto found = sessions_.find(session);
+    const size_t small = static_cast<size_t>(Lane::kSmall);
+    if (found == sessions_.end() || found->second[small].expired()) {
+      return false;
+    }
+  }
   sessions_[session][static_cast<size_t>(lane)] = connection;
+  return true;
 }
 
 void ServerCore::RemoveLane(uint64_t session, Lane lane,

@@ -29,7 +29,8 @@ class ServerCore {
   // the bulk lane goes first.
   void Add(const std::shared_ptr<ServerConnection>& connection);
   void Remove(const std::shared_ptr<ServerConnection>& connection);
-  void AddLane(uint64_t session, Lane lane,
+  // False for a bulk lane whose small lane is not there (any more).
+  [[nodiscard]] bool AddLane(uint64_t session, Lane lane,
                const std::shared_ptr<ServerConnection>& connection);
   void RemoveLane(uint64_t session, Lane lane, const ServerConnection* which);
   bool HasLane(uint64_t session, Lane lane) const;

@@ -88,8 +88,6 @@ struct Torture {
 
   std::vector<std::byte> from;
   std::vector<std::byte> into;
-  int interrupted = 0;
-  bool done = false;
 };
 
 // Writes from a place of its own that it overwrites after every write.
@@ -106,7 +104,6 @@ Task<absl::Status> WriteFromScratch(Stream& stream, Torture& torture) {
     absl::StatusOr<size_t> count = co_await stream.WriteSome(views);
     if (!count.ok()) co_return count.status();
     std::fill(scratch.begin(), scratch.end(), std::byte{0xee});
-    torture.interrupted += *count == 0 ? 1 : 0;
     done += *count;
   }
   co_return absl::OkStatus();
@@ -123,7 +120,6 @@ Task<absl::Status> ReadInPieces(Stream& stream, Torture& torture) {
     absl::StatusOr<size_t> count = co_await stream.ReadSome(views);
     if (!count.ok()) co_return count.status();
     std::copy_n(scratch.begin(), *count, all.subspan(done).begin());
-    torture.interrupted += *count == 0 ? 1 : 0;
     done += *count;
   }
   co_return absl::OkStatus();

@@ -120,7 +120,7 @@ TEST(SimulateTest, ThreadsDoNotChangeTheTraces) {
 // compiler and on every machine. It changes whenever the protocol, the
 // simulator or the scenario does; then check that
 //
-//   build/release/bin/simulate --scenario tests/scenarios/request_reply.yaml \
+//   build/release/bin/simulate --scenario tests/scenarios/request_reply.yaml
 //       --seed 42
 //
 // and the debug build print the same number, and put it here.
