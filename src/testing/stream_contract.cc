@@ -1,11 +1,10 @@
 #include "testing/stream_contract.h"
 
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
-#include <asio/use_future.hpp>
 #include <utility>
 
+#include "base/run_on.h"
 #include "base/status.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
@@ -122,7 +121,7 @@ void StreamContract::Connect() {
 
 std::future<StreamContract::NewStream> StreamContract::StartAccept() {
   const Executor here = executor(Side::kServer);
-  return asio::co_spawn(here, AcceptOn(*acceptor_, here), asio::use_future);
+  return StartOn(here, AcceptOn(*acceptor_, here));
 }
 
 std::future<StreamContract::NewStream> StreamContract::StartConnect(
@@ -130,17 +129,15 @@ std::future<StreamContract::NewStream> StreamContract::StartConnect(
   const Executor here = executor(Side::kClient);
   const MonotonicTime deadline =
       world_->clock(Side::kClient).Now() + std::chrono::seconds(30);
-  return asio::co_spawn(
-      here, world_->network(Side::kClient).Connect(here, address, deadline),
-      asio::use_future);
+  return StartOn(
+      here, world_->network(Side::kClient).Connect(here, address, deadline));
 }
 
 std::future<StreamContract::Count> StreamContract::StartRead(
     Side side, std::span<const MutableBytes> into) {
   std::vector<MutableBytes> views(into.begin(), into.end());
   std::future<Count> operation =
-      asio::co_spawn(executor(side), ReadOnce(stream(side), std::move(views)),
-                     asio::use_future);
+      StartOn(executor(side), ReadOnce(stream(side), std::move(views)));
   Settle(side);
   return operation;
 }
@@ -154,8 +151,7 @@ std::future<StreamContract::Count> StreamContract::StartWrite(
     Side side, std::span<const Bytes> from) {
   std::vector<Bytes> views(from.begin(), from.end());
   std::future<Count> operation =
-      asio::co_spawn(executor(side), WriteOnce(stream(side), std::move(views)),
-                     asio::use_future);
+      StartOn(executor(side), WriteOnce(stream(side), std::move(views)));
   Settle(side);
   return operation;
 }
@@ -174,14 +170,12 @@ StreamContract::Count StreamContract::Await(std::future<Count> operation) {
 }
 
 std::future<absl::Status> StreamContract::StartWriteAll(Side side, Bytes from) {
-  return asio::co_spawn(executor(side), WriteWhole(stream(side), from),
-                        asio::use_future);
+  return StartOn(executor(side), WriteWhole(stream(side), from));
 }
 
 std::future<absl::Status> StreamContract::StartReadAll(Side side,
                                                        MutableBytes into) {
-  return asio::co_spawn(executor(side), ReadWhole(stream(side), into),
-                        asio::use_future);
+  return StartOn(executor(side), ReadWhole(stream(side), into));
 }
 
 void StreamContract::WriteAll(Side side, Bytes from) {
@@ -196,8 +190,8 @@ size_t StreamContract::FillUp(Side side, uint64_t pattern) {
   Filling filling;
   filling.bytes = Pattern(pattern, kFillBytes);
   const Executor here = executor(side);
-  std::future<void> full = asio::co_spawn(
-      here, InterruptWhenFull(stream(side), filling, here), asio::use_future);
+  std::future<void> full =
+      StartOn(here, InterruptWhenFull(stream(side), filling, here));
   world_->Run(here, Fill(stream(side), filling));
   world_->Await(std::move(full));
   EXPECT_LT(filling.done, kFillBytes) << "there is no back-pressure";

@@ -5,6 +5,7 @@
 #include <asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/run_on.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/stream_contract.h"
@@ -147,24 +148,19 @@ TEST_P(StreamContract, ManyInterruptsLoseNothing) {
   bool done[2] = {false, false};
   std::vector<std::future<void>> interrupting;
   for (const Side side : kBothSides) {
-    interrupting.push_back(asio::co_spawn(
-        executor(side),
-        InterruptOften(stream(side), world().clock(side), executor(side),
-                       done[side == Side::kClient]),
-        asio::use_future));
+    interrupting.push_back(
+        StartOn(executor(side),
+                InterruptOften(stream(side), world().clock(side),
+                               executor(side), done[side == Side::kClient])));
   }
   std::future<absl::Status> operations[] = {
-      asio::co_spawn(executor(Side::kServer),
-                     ReadInPieces(stream(Side::kServer), up), asio::use_future),
-      asio::co_spawn(executor(Side::kClient),
-                     WriteFromScratch(stream(Side::kClient), up),
-                     asio::use_future),
-      asio::co_spawn(executor(Side::kServer),
-                     WriteFromScratch(stream(Side::kServer), down),
-                     asio::use_future),
-      asio::co_spawn(executor(Side::kClient),
-                     ReadInPieces(stream(Side::kClient), down),
-                     asio::use_future)};
+      StartOn(executor(Side::kServer), ReadInPieces(stream(Side::kServer), up)),
+      StartOn(executor(Side::kClient),
+              WriteFromScratch(stream(Side::kClient), up)),
+      StartOn(executor(Side::kServer),
+              WriteFromScratch(stream(Side::kServer), down)),
+      StartOn(executor(Side::kClient),
+              ReadInPieces(stream(Side::kClient), down))};
   for (std::future<absl::Status>& operation : operations) {
     EXPECT_OK(world().Await(std::move(operation)));
   }

@@ -61,7 +61,8 @@ absl::Status ReadScenario(StrictMap map, const YAML::Node& root,
   map.Read("workload", scenario.workload);
   if (scenario.workload.empty()) map.Fail("workload", "is missing");
   map.Map("parameters");
-  scenario.parameters = root["parameters"];
+  const YAML::Node parameters = root["parameters"];
+  if (parameters.IsDefined()) scenario.parameters = parameters;
   CAPSTAN_RETURN_IF_ERROR(ReadNetwork(map.Map("network"), scenario.network));
   for (StrictMap& entry : map.List("faults")) {
     FaultSpec fault;

@@ -37,7 +37,7 @@ StrictMap::StrictMap(YAML::Node node, std::string where)
 }
 
 bool StrictMap::Has(const char* key) const {
-  return node_.IsMap() && node_[key].IsDefined();
+  return node_.IsDefined() && node_.IsMap() && node_[key].IsDefined();
 }
 
 YAML::Node StrictMap::Find(const char* key) {
@@ -131,7 +131,7 @@ void StrictMap::Fail(const char* key, std::string_view why) {
 }
 
 absl::Status StrictMap::Finish() const {
-  if (!error_.ok() || !node_.IsMap()) return error_;
+  if (!error_.ok() || !node_.IsDefined() || !node_.IsMap()) return error_;
   for (const auto& entry : node_) {
     if (known_.contains(entry.first.Scalar())) continue;
     std::string expected;
