@@ -324,6 +324,7 @@ Task<absl::Status> ClientConnection::ReadFor(Pending* pending, uint64_t offset,
 }
 
 void ClientConnection::Complete(Pending* pending, absl::Status status) {
+  answered_ = true;
   pending->status = std::move(status);
   pending->done = true;
   pending->state->Wake();

@@ -65,6 +65,8 @@ class ClientConnection
   // Whether new calls may use it: not ended, and the peer is not leaving.
   bool usable() const { return !ended_ && !leaving_; }
   bool ended() const { return ended_; }
+  // Whether an answer has come.
+  bool answered() const { return answered_; }
   // Whether either side has said goodbye.
   bool leaving() const { return leaving_; }
 
@@ -120,6 +122,7 @@ class ClientConnection
   Pending* reading_ = nullptr;  // whose memory the reader uses now
   bool ended_ = false;
   bool leaving_ = false;
+  bool answered_ = false;
   bool said_goodbye_ = false;
   absl::Status reason_;
 };

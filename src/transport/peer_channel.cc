@@ -69,6 +69,7 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
  private:
   struct LaneState {
     std::shared_ptr<ClientConnection> connection;
+    MonotonicTime connected;
     std::list<CallState*> waiting;  // calls that need a connection
     bool connecting = false;
     Stream* greeting = nullptr;  // the one whose handshake is under way
@@ -210,10 +211,19 @@ Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
 
 Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
   LaneState& mine = self->lane_state(lane);
+  // A peer that welcomes and hangs up, again and again, has not been reached:
+  // without a pause that would go on as fast as the machine can.
+  bool failed = mine.connection != nullptr && !mine.connection->answered() &&
+                self->clock_.Now() - mine.connected < self->options_.backoff.max;
+  if (!failed) mine.backoff->Reset();
   while (!self->closed_ && !mine.waiting.empty()) {
+    if (failed) {
+      const MonotonicTime again = self->clock_.Now() + mine.backoff->Next();
+      co_await mine.timer->SleepUntil(again);
+      if (self->closed_ || mine.waiting.empty()) break;
+    }
     absl::Status status = co_await self->ConnectOnce(lane);
     if (status.ok() || IsPermanent(status)) {
-      mine.backoff->Reset();
       mine.connecting = false;
       const std::list<CallState*> waiting = mine.waiting;
       for (CallState* state : waiting) {
@@ -228,8 +238,7 @@ Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
     mine.last_error = std::move(status);
     self->logger_.Debug("connecting to {}: {}", self->peer(),
                         Describe(mine.last_error));
-    const MonotonicTime again = self->clock_.Now() + mine.backoff->Next();
-    co_await mine.timer->SleepUntil(again);
+    failed = true;
   }
   mine.connecting = false;
 }
@@ -265,6 +274,7 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
   liveness.keepalive = options_.keepalive;
   liveness.ping = lane == Lane::kSmall;
   LaneState& mine = lane_state(lane);
+  mine.connected = clock_.Now();
   mine.connection = std::make_shared<ClientConnection>(
       clock_, executor_, std::move(*stream), std::move(reader), liveness);
   mine.connection->Start([weak = weak_from_this(), lane] {

@@ -85,9 +85,7 @@ absl::StatusOr<Reply> CallWithCut(TestClient& client, RawServer& server,
     EXPECT_OK(peer->ReceiveFrame());
     // A channel that was not welcomed comes again, and is then served.
     if (cut < welcome.size()) {
-      if (cut > 0) {
-        EXPECT_OK(peer->Send(std::string_view(welcome).substr(0, cut)));
-      }
+      EXPECT_OK(peer->Send(std::string_view(welcome).substr(0, cut)));
       cut = SIZE_MAX;
       continue;
     }
@@ -107,17 +105,9 @@ absl::StatusOr<Reply> CallWithCut(TestClient& client, RawServer& server,
 }
 
 TEST_P(TransportContract, ServerDiesAtEveryByteOfASmallAnswer) {
-  const std::string suite = ::testing::UnitTest::GetInstance()
-                                ->current_test_info()
-                                ->test_suite_name();
-  if (!suite.starts_with("Tcp") && !suite.starts_with("Unix")) {
-    GTEST_SKIP() << "issue 2: hangs over " << suite
-                 << ", in the test's raw server or below; not yet understood";
-  }
   RawServer server(world());
   ChannelOptions options = client_options();
   options.address = server.address();
-  const auto client = NewClient(options);
   const Hello self = server_options().self;
   const size_t welcome = HelloFrame(self, FrameKind::kWelcome).size();
   FrameHeader head;
@@ -126,6 +116,9 @@ TEST_P(TransportContract, ServerDiesAtEveryByteOfASmallAnswer) {
   const size_t all =
       welcome + FrameBytes(head, "body", {"one", "", "three"}).size();
   for (size_t cut = 0; cut <= all; ++cut) {
+    // A channel of its own each time: one that has not yet heard that its
+    // connection is gone would send the next call into it and lose that call.
+    const auto client = NewClient(options);
     const absl::StatusOr<Reply> reply = CallWithCut(*client, server, self, cut);
     if (cut < welcome || cut == all) {
       ASSERT_OK(reply) << "cut at " << cut;

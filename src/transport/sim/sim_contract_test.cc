@@ -91,6 +91,8 @@ TEST_F(SimContractTest, HungServerIsReportedWithinTwoSeconds) {
   EXPECT_LE(sim().clock().Now() - hung, std::chrono::seconds(2));
   sim().Resume(node(Side::kServer));
   EXPECT_OK(client->Call(kEcho, "again"));
+  // A shutdown waits for what is being served.
+  service().gate("never").Open();
 }
 
 TEST_F(SimContractTest, HungClientIsReportedWithinTwoSeconds) {
