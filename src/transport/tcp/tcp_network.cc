@@ -55,45 +55,63 @@ class SocketAcceptor final : public Acceptor {
 
   SocketAcceptor(asio::basic_socket_acceptor<Protocol> acceptor,
                  std::string address, std::string file)
-      : acceptor_(std::move(acceptor)),
-        address_(std::move(address)),
-        file_(std::move(file)) {}
+      : state_(std::make_shared<State>(std::move(acceptor), std::move(address),
+                                       std::move(file))) {}
   ~SocketAcceptor() override { Close(); }
 
   Task<absl::StatusOr<std::unique_ptr<Stream>>> Accept(
       const Executor& executor) override {
+    return AcceptFrom(state_, executor);
+  }
+
+  std::string address() const override { return state_->address; }
+
+  void Close() override {
+    if (state_->closed) return;
+    state_->closed = true;
+    asio::error_code ignored;
+    state_->acceptor.close(ignored);
+    if (!state_->file.empty()) ::unlink(state_->file.c_str());
+  }
+
+ private:
+  // Shared with an Accept under way, which may outlive the acceptor.
+  struct State {
+    State(asio::basic_socket_acceptor<Protocol> acceptor_in,
+          std::string address_in, std::string file_in)
+        : acceptor(std::move(acceptor_in)),
+          address(std::move(address_in)),
+          file(std::move(file_in)) {}
+    asio::basic_socket_acceptor<Protocol> acceptor;
+    const std::string address;
+    const std::string file;
+    bool closed = false;
+  };
+
+  static Task<absl::StatusOr<std::unique_ptr<Stream>>> AcceptFrom(
+      std::shared_ptr<State> state, Executor executor) {
     Socket socket(executor);
     typename Protocol::endpoint peer;
-    asio::error_code error;
-    co_await acceptor_.async_accept(
-        socket, peer, asio::redirect_error(asio::use_awaitable, error));
-    if (closed_) co_return absl::UnavailableError("the acceptor was closed");
+    asio::error_code error = asio::error::operation_aborted;
+    if (!state->closed) {
+      co_await state->acceptor.async_accept(
+          socket, peer, asio::redirect_error(asio::use_awaitable, error));
+    }
+    if (state->closed) {
+      co_return absl::UnavailableError("the acceptor was closed");
+    }
     if (error) {
       co_return absl::ResourceExhaustedError(
           absl::StrCat("cannot accept: ", error.message()));
     }
     Tune(socket);
     // A Unix client has no name of its own.
-    std::string name = file_.empty() ? ToText(peer) : address_;
+    std::string name = state->file.empty() ? ToText(peer) : state->address;
     co_return std::make_unique<SocketStream<Protocol>>(std::move(socket),
                                                        std::move(name));
   }
 
-  std::string address() const override { return address_; }
-
-  void Close() override {
-    if (closed_) return;
-    closed_ = true;
-    asio::error_code ignored;
-    acceptor_.close(ignored);
-    if (!file_.empty()) ::unlink(file_.c_str());
-  }
-
- private:
-  asio::basic_socket_acceptor<Protocol> acceptor_;
-  const std::string address_;
-  const std::string file_;
-  bool closed_ = false;
+  const std::shared_ptr<State> state_;
 };
 
 template <typename Protocol>
