@@ -34,9 +34,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports false positives in inlined standard-library and coroutine
   # code under -O2; these are checked by clang in `make lint` instead.
   target_compile_options(capstan_flags INTERFACE
-    -ftrivial-auto-var-init=zero
     -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict
     -Wno-mismatched-new-delete)
+  if(CAPSTAN_SANITIZE)
+    # More of the same kind with the sanitizers' code between; and Asio's
+    # fences, which TSan does not understand, are not what its locks rest on.
+    target_compile_options(capstan_flags INTERFACE
+      -Wno-uninitialized -Wno-tsan)
+  else()
+    target_compile_options(capstan_flags INTERFACE
+      -ftrivial-auto-var-init=zero)
+  endif()
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # clang 14 has coroutines but does not announce them to libstdc++ and Asio.
   target_compile_definitions(capstan_flags INTERFACE

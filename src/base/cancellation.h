@@ -36,8 +36,8 @@ class Cancellation {
     Registration(Cancellation* cancellation, std::function<void()> listener)
         : cancellation_(cancellation) {
       if (cancellation_ == nullptr) return;
-      place_ = cancellation_->listeners_.insert(
-          cancellation_->listeners_.end(), std::move(listener));
+      place_ = cancellation_->listeners_.insert(cancellation_->listeners_.end(),
+                                                std::move(listener));
     }
     ~Registration() {
       // After Cancel the list is empty and the place is gone.

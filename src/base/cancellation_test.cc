@@ -24,7 +24,9 @@ TEST(CancellationTest, CallsEveryListenerOnce) {
 TEST(CancellationTest, RemovedListenersAreNotCalled) {
   Cancellation cancellation;
   int calls = 0;
-  { Cancellation::Registration gone(&cancellation, [&] { ++calls; }); }
+  {
+    Cancellation::Registration gone(&cancellation, [&] { ++calls; });
+  }
   cancellation.Cancel();
   EXPECT_EQ(calls, 0);
 }

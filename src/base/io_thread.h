@@ -29,6 +29,10 @@ class IoThread {
   void Stop();
 
  private:
+  void Run();
+  // Runs what is ready or becomes so within a short time. False if nothing.
+  bool Spin();
+
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::thread thread_;

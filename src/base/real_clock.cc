@@ -15,8 +15,7 @@ class RealTimer final : public Timer {
 
   Task<bool> SleepUntil(MonotonicTime time) override {
     timer_.expires_at(Steady::time_point(
-        std::chrono::duration_cast<Steady::duration>(
-            time.time_since_epoch())));
+        std::chrono::duration_cast<Steady::duration>(time.time_since_epoch())));
     asio::error_code error;
     co_await timer_.async_wait(
         asio::redirect_error(asio::use_awaitable, error));
@@ -32,8 +31,8 @@ class RealTimer final : public Timer {
 }  // namespace
 
 MonotonicTime RealClock::Now() const {
-  return MonotonicTime(std::chrono::duration_cast<Duration>(
-      Steady::now().time_since_epoch()));
+  return MonotonicTime(
+      std::chrono::duration_cast<Duration>(Steady::now().time_since_epoch()));
 }
 
 WallTime RealClock::WallNow() const {

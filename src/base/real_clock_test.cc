@@ -55,8 +55,7 @@ TEST(RealClockTest, CancelEndsTheSleepInProgressOnly) {
   std::unique_ptr<Timer> timer = clock.NewTimer(context.get_executor());
   timer->Cancel();
   int result = -1;
-  Spawn(context.get_executor(),
-        Sleep(*timer, clock.Now() + hours(1), result));
+  Spawn(context.get_executor(), Sleep(*timer, clock.Now() + hours(1), result));
   context.poll();
   EXPECT_EQ(result, -1);
   timer->Cancel();

@@ -28,11 +28,10 @@ std::string TaskOf(const absl::Status& status) {
   return payload.has_value() ? std::string(*payload) : std::string();
 }
 
-absl::Status WithContext(const absl::Status& status,
-                         std::string_view context) {
+absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
-  absl::Status result(
-      status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));
+  absl::Status result(status.code(),
+                      absl::StrCat(ToAbsl(context), ": ", status.message()));
   return WithTask(std::move(result), TaskOf(status));
 }
 

@@ -35,14 +35,14 @@ std::string_view CodeName(absl::StatusCode code);
 }  // namespace capstan
 
 // Return (or, in a coroutine, co_return) the error of a Status expression.
-#define CAPSTAN_RETURN_IF_ERROR(expression)                         \
-  do {                                                              \
-    absl::Status capstan_status = (expression);                     \
-    if (!capstan_status.ok()) return capstan_status;                \
+#define CAPSTAN_RETURN_IF_ERROR(expression)          \
+  do {                                               \
+    absl::Status capstan_status = (expression);      \
+    if (!capstan_status.ok()) return capstan_status; \
   } while (false)
 
-#define CAPSTAN_CO_RETURN_IF_ERROR(expression)                      \
-  do {                                                              \
-    absl::Status capstan_status = (expression);                     \
-    if (!capstan_status.ok()) co_return capstan_status;             \
+#define CAPSTAN_CO_RETURN_IF_ERROR(expression)          \
+  do {                                                  \
+    absl::Status capstan_status = (expression);         \
+    if (!capstan_status.ok()) co_return capstan_status; \
   } while (false)

@@ -48,6 +48,14 @@ class PendingWaiters : public asio::execution_context::service {
 
 asio::execution_context::id PendingWaiters::id;
 
+// A sleeper on its way through the executor's queue. Has no executor of its
+// own, so that Asio does not pass it on to that one once it is there.
+struct Waiter::Resume {
+  explicit Resume(Handler&& sleeper) : handler(std::move(sleeper)) {}
+  void operator()() { std::move(handler)(); }
+  Handler handler;
+};
+
 Waiter::Waiter(const Executor& executor)
     : executor_(executor),
       pending_(asio::use_service<PendingWaiters>(
@@ -64,7 +72,17 @@ Task<> Waiter::Sleep() {
 bool Waiter::Wake() {
   std::optional<Handler> handler = Take();
   if (!handler) return false;
-  if (!pending_.closed()) asio::post(executor_, std::move(*handler));
+  if (!pending_.closed()) {
+    Resume resume(std::move(*handler));
+    asio::post(executor_, std::move(resume));
+  }
+  return true;
+}
+
+bool Waiter::WakeNow() {
+  std::optional<Handler> handler = Take();
+  if (!handler) return false;
+  if (!pending_.closed()) std::move (*handler)();
   return true;
 }
 

@@ -34,6 +34,11 @@ class Waiter {
   // this call. Returns false if nobody sleeps.
   bool Wake();
 
+  // Resumes the sleeper at once, inside this call, which returns when it sleeps
+  // again or ends. For a caller on the executor who is prepared for whatever
+  // the sleeper does. Returns false if nobody sleeps.
+  bool WakeNow();
+
   bool occupied() const { return handler_.has_value(); }
   const Executor& executor() const { return executor_; }
 
@@ -41,6 +46,8 @@ class Waiter {
   friend class PendingWaiters;
   using Handler =
       asio::async_result<asio::use_awaitable_t<>, void()>::handler_type;
+
+  struct Resume;
 
   void Store(Handler&& handler);
   // Takes the handler out of the list of sleepers.

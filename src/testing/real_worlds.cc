@@ -32,13 +32,15 @@ std::shared_ptr<Network> NewTcpNetwork() {
 
 // Two tasks of one job, over another network.
 struct TlsPair {
-  explicit TlsPair(std::shared_ptr<Network> inner_in)
+  TlsPair(std::shared_ptr<Network> inner_in, const std::string& server_name,
+          const std::string& client_name)
       : inner(std::move(inner_in)),
         authority(directory.path()),
         server_context(
-            TlsContext::Load(clock, authority.Issue("server", "ps/0")).value()),
+            TlsContext::Load(clock, authority.Issue("server", server_name))
+                .value()),
         client_context(
-            TlsContext::Load(clock, authority.Issue("client", "worker/3"))
+            TlsContext::Load(clock, authority.Issue("client", client_name))
                 .value()),
         server(*inner, *server_context),
         client(*inner, *client_context) {}
@@ -53,9 +55,10 @@ struct TlsPair {
   TlsNetwork client;
 };
 
-std::unique_ptr<TransportWorld> MakeTlsWorld(std::shared_ptr<Network> inner,
-                                             const std::string& address) {
-  const auto pair = std::make_shared<TlsPair>(std::move(inner));
+std::unique_ptr<TransportWorld> MakeTlsWorld(
+    std::shared_ptr<Network> inner, const std::string& address,
+    const std::string& server = "ps", const std::string& client = "worker") {
+  const auto pair = std::make_shared<TlsPair>(std::move(inner), server, client);
   return std::make_unique<RealWorld>(
       std::shared_ptr<Network>(pair, &pair->server),
       std::shared_ptr<Network>(pair, &pair->client),
@@ -103,6 +106,11 @@ std::unique_ptr<TransportWorld> MakeInprocOneThreadWorld() {
 
 std::unique_ptr<TransportWorld> MakeTlsOverTcpWorld() {
   return MakeTlsWorld(NewTcpNetwork(), kLoopback);
+}
+
+std::unique_ptr<TransportWorld> MakeTlsWorldOf(const std::string& server,
+                                               const std::string& client) {
+  return MakeTlsWorld(NewTcpNetwork(), kLoopback, server, client);
 }
 
 std::unique_ptr<TransportWorld> MakeTlsOverInprocWorld() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "testing/transport_world.h"
 
@@ -13,8 +14,11 @@ std::unique_ptr<TransportWorld> MakeUnixWorld();
 std::unique_ptr<TransportWorld> MakeInprocWorld();
 // Both sides on one executor.
 std::unique_ptr<TransportWorld> MakeInprocOneThreadWorld();
-// The server shows a certificate for "ps/0", the client one for "worker/3".
+// The server shows a certificate for any "ps", the client one for any "worker".
 std::unique_ptr<TransportWorld> MakeTlsOverTcpWorld();
 std::unique_ptr<TransportWorld> MakeTlsOverInprocWorld();
+// The same over TCP with certificates for these names.
+std::unique_ptr<TransportWorld> MakeTlsWorldOf(const std::string& server,
+                                               const std::string& client);
 
 }  // namespace capstan::testing

@@ -44,8 +44,8 @@ class ScriptedStream final : public Stream {
     if (std::exchange(interrupted_read_, false)) co_return size_t{0};
     size_t count = 0;
     for (const MutableBytes& view : into) {
-      const size_t part = std::min(
-          {view.size(), input_.size() - count, read_chunk_ - count});
+      const size_t part =
+          std::min({view.size(), input_.size() - count, read_chunk_ - count});
       if (part > 0) std::memcpy(view.data(), input_.data() + count, part);
       count += part;
     }
@@ -53,8 +53,7 @@ class ScriptedStream final : public Stream {
     co_return count;
   }
 
-  Task<absl::StatusOr<size_t>> WriteSome(
-      std::span<const Bytes> from) override {
+  Task<absl::StatusOr<size_t>> WriteSome(std::span<const Bytes> from) override {
     ++writes_;
     while (room_ == 0 && !closed_ && !interrupted_write_) {
       writing_ = true;

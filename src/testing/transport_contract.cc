@@ -78,8 +78,7 @@ void TransportHarness::StartServer(const ServerOptions& options,
 
 std::future<void> TransportHarness::BeginShutdown(Duration grace) {
   const MonotonicTime deadline = world_->clock(Side::kServer).Now() + grace;
-  return StartOn(world_->executor(Side::kServer),
-                 server_->Shutdown(deadline));
+  return StartOn(world_->executor(Side::kServer), server_->Shutdown(deadline));
 }
 
 void TransportHarness::ShutdownServer(Duration grace) {

@@ -44,8 +44,8 @@ class ByteBudget {
 
   const uint64_t limit_;
   mutable std::mutex mutex_;
-  uint64_t used_ = 0;                            // guarded by mutex_
-  std::list<std::shared_ptr<Entry>> waiting_;    // guarded by mutex_
+  uint64_t used_ = 0;                          // guarded by mutex_
+  std::list<std::shared_ptr<Entry>> waiting_;  // guarded by mutex_
 };
 
 // Bytes of a budget, given back when this object is destroyed.

@@ -56,8 +56,7 @@ TEST(ByteBudgetTest, DestroyedWaitersGiveBackWhatTheyHadOrWanted) {
   asio::io_context living;
   {
     asio::io_context dying;
-    Spawn(dying.get_executor(),
-          Take(budget, dying.get_executor(), 100, never));
+    Spawn(dying.get_executor(), Take(budget, dying.get_executor(), 100, never));
     Poll(dying);
     Spawn(living.get_executor(),
           Take(budget, living.get_executor(), 30, other));

@@ -26,6 +26,9 @@ class CallState {
   // Makes the call look again at what it waits for.
   void Wake() { waiter_.Wake(); }
 
+  // The same at once, inside this call.
+  void WakeNow() { waiter_.WakeNow(); }
+
   // Sleeps until the next Wake or End.
   Task<> Sleep() { return waiter_.Sleep(); }
 

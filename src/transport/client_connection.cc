@@ -1,6 +1,7 @@
 #include "transport/client_connection.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -47,7 +48,19 @@ Task<> ClientConnection::ReadLoop(std::shared_ptr<ClientConnection> self) {
   while (!self->ended_) {
     absl::StatusOr<FrameHeader> header = co_await self->reader_->ReadHeader();
     absl::Status status = header.status();
-    if (status.ok()) status = co_await self->HandleFrame(*header);
+    if (status.ok()) {
+      if (header->kind == FrameKind::kResponse) {
+        status = co_await self->HandleResponse(*header);
+      } else if (header->kind == FrameKind::kData) {
+        status = co_await self->HandleData(*header);
+      } else {
+        status = self->HandleControl(*header);
+      }
+    }
+    // Only now, between two frames, as the call may do anything.
+    if (CallState* completed = std::exchange(self->completed_, nullptr)) {
+      completed->WakeNow();
+    }
     if (!status.ok()) self->Fail(std::move(status));
   }
 }
@@ -112,7 +125,7 @@ void ClientConnection::SayGoodbye() {
 }
 
 Task<absl::StatusOr<Reply>> ClientConnection::Call(CallState& state,
-                                                   ClientRequest request) {
+                                                   ClientRequest& request) {
   std::shared_ptr<ClientConnection> self = shared_from_this();
   if (ended_) co_return reason_;
   const uint64_t id = ++last_id_;
@@ -132,7 +145,7 @@ Task<absl::StatusOr<Reply>> ClientConnection::Call(CallState& state,
   // Also when the coroutine is destroyed before it ends.
   const absl::Cleanup forget = [this, id] { pending_.erase(id); };
   pending_.emplace(id, &pending);
-  writer_.Send(message);
+  writer_.Send(message, /*alone=*/pending_.size() == 1);
   while (!pending.done && !state.ended()) co_await state.Sleep();
   pending_.erase(id);
   if (!pending.done) co_await StopReceiving(pending);
@@ -169,27 +182,23 @@ void ClientConnection::SendCancel(uint64_t request_id) {
   writer_.SendControl(cancel);
 }
 
-Task<absl::Status> ClientConnection::HandleFrame(FrameHeader header) {
+absl::Status ClientConnection::HandleControl(const FrameHeader& header) {
   switch (header.kind) {
-    case FrameKind::kResponse:
-      co_return co_await HandleResponse(header);
-    case FrameKind::kData:
-      co_return co_await HandleData(header);
     case FrameKind::kAbort:
-      co_return HandleAbort(header);
+      return HandleAbort(header);
     case FrameKind::kPing: {
       FrameHeader pong;
       pong.kind = FrameKind::kPong;
       writer_.SendControl(pong);
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     }
     case FrameKind::kPong:
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     case FrameKind::kGoodbye:
       leaving_ = true;
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     default:
-      co_return Malformed(header, "not a frame for a caller");
+      return Malformed(header, "not a frame for a caller");
   }
 }
 
@@ -204,8 +213,10 @@ Task<absl::Status> ClientConnection::HandleResponse(FrameHeader header) {
   if (!IsInline(header) && incoming_.remaining > 0) {
     co_return Malformed(header, "begins before the one under way has ended");
   }
-  absl::StatusOr<MessagePrefix> prefix = co_await reader_->ReadPrefix(header);
-  if (!prefix.ok()) co_return prefix.status();
+  std::optional<absl::StatusOr<MessagePrefix>> prefix =
+      reader_->TryReadPrefix(header);
+  if (!prefix) prefix = co_await reader_->ReadPrefix(header);
+  if (!prefix->ok()) co_return prefix->status();
   // Looked up now, as the call may have ended while the prefix was read. One
   // that is not there has ended, and its answer comes too late.
   const auto found = pending_.find(id);
@@ -214,20 +225,27 @@ Task<absl::Status> ClientConnection::HandleResponse(FrameHeader header) {
     co_return Malformed(header, "answers a request twice");
   }
   if (pending != nullptr && header.code != 0) {
-    Complete(pending, DecodeError(header.code, prefix->body));
+    Complete(pending, DecodeError(header.code, (*prefix)->body));
     co_return absl::OkStatus();
   }
   if (pending != nullptr) {
-    absl::Status placed = Place(*pending, header, prefix->lengths);
+    absl::Status placed = Place(*pending, header, (*prefix)->lengths);
     if (placed.ok()) {
-      pending->reply.body = std::move(prefix->body);
+      pending->reply.body = std::move((*prefix)->body);
     } else {
       Complete(pending, std::move(placed));
+      // By the queue, as its attachments are still to be read past.
+      std::exchange(completed_, nullptr)->Wake();
       pending = nullptr;
     }
   }
   if (!IsInline(header)) {
     incoming_ = {id, 0, header.attachment_bytes, pending};
+    co_return absl::OkStatus();
+  }
+  if (pending != nullptr && pending->destination->views.size() == 1 &&
+      reader_->TryRead(pending->destination->views[0])) {
+    Complete(pending, absl::OkStatus());
     co_return absl::OkStatus();
   }
   absl::Status status = co_await ReadFor(pending, 0, header.attachment_bytes);
@@ -275,14 +293,14 @@ absl::Status ClientConnection::Place(Pending& pending,
     const std::vector<MutableBytes>& places = *request.receive_into;
     if (places.size() != lengths.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the answer has ", lengths.size(),
-                       " attachments, but ", places.size(), " were expected"));
+          absl::StrCat("the answer has ", lengths.size(), " attachments, but ",
+                       places.size(), " were expected"));
     }
     for (size_t i = 0; i < lengths.size(); ++i) {
       if (lengths[i] > places[i].size()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "attachment ", i, " of the answer has ", lengths[i],
-            " bytes, but there is room for ", places[i].size()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("attachment ", i, " of the answer has ", lengths[i],
+                         " bytes, but there is room for ", places[i].size()));
       }
       views.push_back(places[i].first(static_cast<size_t>(lengths[i])));
     }
@@ -327,7 +345,7 @@ void ClientConnection::Complete(Pending* pending, absl::Status status) {
   answered_ = true;
   pending->status = std::move(status);
   pending->done = true;
-  pending->state->Wake();
+  completed_ = pending->state;
 }
 
 }  // namespace capstan

@@ -36,8 +36,7 @@ struct ClientRequest {
 
 // Lives on its stream's executor. Kept alive by its own coroutines until it is
 // closed.
-class ClientConnection
-    : public std::enable_shared_from_this<ClientConnection> {
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
   // The handshake is done. `clock` must outlive the connection.
   ClientConnection(Clock& clock, const Executor& executor,
@@ -51,9 +50,11 @@ class ClientConnection
   // Replaces the `on_end` of Start; null for none.
   void OnEnd(std::function<void()> on_end) { on_end_ = std::move(on_end); }
 
-  // Sends a request and waits for its answer or for `state` to be ended. When
-  // it returns, neither the request's memory nor the answer's is used any more.
-  Task<absl::StatusOr<Reply>> Call(CallState& state, ClientRequest request);
+  // Sends a request and waits for its answer or for `state` to be ended. Takes
+  // the body and attachments out of `request`, which must outlive the call.
+  // When it returns, neither the request's memory nor the answer's is used any
+  // more.
+  Task<absl::StatusOr<Reply>> Call(CallState& state, ClientRequest& request);
 
   // Ends the connection; calls under way end with `reason`.
   void Fail(absl::Status reason);
@@ -91,7 +92,7 @@ class ClientConnection
   static Task<> WriteLoop(std::shared_ptr<ClientConnection> self);
   static Task<> WatchLoop(std::shared_ptr<ClientConnection> self);
 
-  Task<absl::Status> HandleFrame(FrameHeader header);
+  absl::Status HandleControl(const FrameHeader& header);
   Task<absl::Status> HandleResponse(FrameHeader header);
   Task<absl::Status> HandleData(FrameHeader header);
   absl::Status HandleAbort(const FrameHeader& header);
@@ -100,8 +101,7 @@ class ClientConnection
   // Decides where the answer's attachments go.
   absl::Status Place(Pending& pending, const FrameHeader& header,
                      const std::vector<uint64_t>& lengths);
-  Task<absl::Status> ReadFor(Pending* pending, uint64_t offset,
-                             uint64_t bytes);
+  Task<absl::Status> ReadFor(Pending* pending, uint64_t offset, uint64_t bytes);
   void Complete(Pending* pending, absl::Status status);
   // After a call ended early: takes its memory away from the reader.
   Task<> StopReceiving(Pending& pending);
@@ -119,7 +119,8 @@ class ClientConnection
   std::unordered_map<uint64_t, Pending*> pending_;
   uint64_t last_id_ = 0;
   Incoming incoming_;
-  Pending* reading_ = nullptr;  // whose memory the reader uses now
+  CallState* completed_ = nullptr;  // whose answer the last frame completed
+  Pending* reading_ = nullptr;      // whose memory the reader uses now
   bool ended_ = false;
   bool leaving_ = false;
   bool answered_ = false;

@@ -3,9 +3,7 @@
 namespace capstan {
 
 DeadlineQueue::DeadlineQueue(Clock& clock, const Executor& executor)
-    : clock_(clock),
-      executor_(executor),
-      state_(std::make_shared<State>()) {
+    : clock_(clock), executor_(executor), state_(std::make_shared<State>()) {
   state_->timer = clock.NewTimer(executor);
 }
 

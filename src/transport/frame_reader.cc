@@ -18,8 +18,8 @@ void AppendRange(std::span<const MutableBytes> from, uint64_t offset,
       offset -= view.size();
       continue;
     }
-    const size_t count = static_cast<size_t>(
-        std::min<uint64_t>(bytes, view.size() - offset));
+    const size_t count =
+        static_cast<size_t>(std::min<uint64_t>(bytes, view.size() - offset));
     views.push_back(view.subspan(static_cast<size_t>(offset), count));
     bytes -= count;
     offset = 0;
@@ -93,6 +93,29 @@ Task<absl::StatusOr<MessagePrefix>> FrameReader::ReadPrefix(
   co_return prefix;
 }
 
+std::optional<absl::StatusOr<MessagePrefix>> FrameReader::TryReadPrefix(
+    const FrameHeader& header) {
+  if (buffered() < PrefixBytes(header)) return std::nullopt;
+  MessagePrefix prefix;
+  const size_t table_bytes = size_t{8} * header.attachment_count;
+  if (table_bytes > 0) {
+    absl::StatusOr<std::vector<uint64_t>> lengths =
+        DecodeLengths(header, Bytes(buffer_.get() + begin_, table_bytes));
+    if (!lengths.ok()) return lengths.status();
+    prefix.lengths = *std::move(lengths);
+  }
+  const Bytes body(buffer_.get() + begin_ + table_bytes, header.body_bytes);
+  prefix.body = std::string(AsText(body));
+  begin_ += table_bytes + body.size();
+  return prefix;
+}
+
+bool FrameReader::TryRead(MutableBytes into) {
+  if (buffered() < into.size()) return false;
+  TakeBuffered(into);
+  return true;
+}
+
 Task<absl::Status> FrameReader::Read(MutableBytes into, size_t read_ahead) {
   size_t done = TakeBuffered(into);
   while (done < into.size()) {
@@ -100,8 +123,8 @@ Task<absl::Status> FrameReader::Read(MutableBytes into, size_t read_ahead) {
     begin_ = end_ = 0;
     views_.assign(1, into.subspan(done));
     if (read_ahead > 0) {
-      views_.push_back(MutableBytes(buffer_.get(),
-                                    std::min(read_ahead, kReadAhead)));
+      views_.push_back(
+          MutableBytes(buffer_.get(), std::min(read_ahead, kReadAhead)));
     }
     absl::StatusOr<size_t> count = co_await ReadViews();
     if (!count.ok()) co_return count.status();
@@ -113,8 +136,7 @@ Task<absl::Status> FrameReader::Read(MutableBytes into, size_t read_ahead) {
 }
 
 Task<absl::Status> FrameReader::ReadInto(
-    std::shared_ptr<Destination> destination, uint64_t offset,
-    uint64_t bytes) {
+    std::shared_ptr<Destination> destination, uint64_t offset, uint64_t bytes) {
   while (bytes > 0) {
     if (destination->abandoned) {
       if (destination->released) destination->released();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,9 +53,18 @@ class FrameReader {
   // The table and body that follow `header`. Errors as above.
   Task<absl::StatusOr<MessagePrefix>> ReadPrefix(const FrameHeader& header);
 
+  // The same without waiting, if all of it has been read ahead; else nothing
+  // has happened.
+  std::optional<absl::StatusOr<MessagePrefix>> TryReadPrefix(
+      const FrameHeader& header);
+
   // Fills `into`, whole. May read up to `read_ahead` bytes more from the stream
   // for later, which saves a system call but costs a copy.
   Task<absl::Status> Read(MutableBytes into, size_t read_ahead = kReadAhead);
+
+  // Fills `into` without waiting, if so much has been read ahead; else returns
+  // false, and nothing has happened.
+  bool TryRead(MutableBytes into);
 
   // Fills the views of `destination` with the next `bytes` bytes, starting
   // `offset` bytes into them, or reads past the rest once it is abandoned.
@@ -63,6 +73,9 @@ class FrameReader {
 
   // Reads past `bytes` bytes.
   Task<absl::Status> Skip(uint64_t bytes);
+
+  // Whether bytes have been read ahead that nobody has asked for yet.
+  bool has_more() const { return buffered() > 0; }
 
   // When bytes last arrived.
   MonotonicTime last_heard() const { return last_heard_; }

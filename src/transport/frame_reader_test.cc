@@ -99,8 +99,7 @@ TEST_P(FrameReaderTest, ReadIntoScattersAndStopsWhereItShould) {
   std::string a(10, '\0');
   std::string b(30'000, '\0');
   auto into = std::make_shared<Destination>();
-  into->views = {std::as_writable_bytes(std::span(a)),
-                 MutableBytes(),
+  into->views = {std::as_writable_bytes(std::span(a)), MutableBytes(),
                  std::as_writable_bytes(std::span(b))};
   std::string data;
   for (int i = 0; i < 30'010; ++i) data.push_back(static_cast<char>(i % 127));

@@ -25,9 +25,9 @@ OutgoingMessage::OutgoingMessage(FrameHeader header, std::string_view body,
       attachments(std::move(attachments_in)),
       attachment_bytes(TotalSize(attachments)),
       owner(std::move(owner_in)) {
-  const bool copy = attachment_bytes <= kCopyBytes ||
-                    (attachment_bytes <= kInlineBytes &&
-                     attachments.size() > kMaxInlineViews);
+  const bool copy =
+      attachment_bytes <= kCopyBytes || (attachment_bytes <= kInlineBytes &&
+                                         attachments.size() > kMaxInlineViews);
   if (!copy) return;
   for (const Bytes& bytes : attachments) head.append(AsText(bytes));
   attachments.clear();
@@ -40,7 +40,7 @@ FrameWriter::FrameWriter(Stream& stream, const Executor& executor)
 Task<absl::Status> FrameWriter::Run() {
   absl::Status status;
   for (;;) {
-    if (Gather()) {
+    if (position_ < batch_.size() || Gather()) {
       status = co_await WriteBatch();
       if (!status.ok()) break;
     } else if (stopping_) {
@@ -60,14 +60,26 @@ void FrameWriter::SendControl(const FrameHeader& header) {
   idle_.Wake();
 }
 
-void FrameWriter::Send(std::shared_ptr<OutgoingMessage> message) {
+void FrameWriter::Send(std::shared_ptr<OutgoingMessage> message, bool alone) {
   if (ended_) {
     Release(*message);
     return;
   }
   const bool large = message->attachment_bytes > kInlineBytes;
   (large ? large_ : small_).push_back(std::move(message));
-  idle_.Wake();
+  // While Run sleeps nothing is being written that this could overtake.
+  if (alone && idle_.occupied()) {
+    WriteNow();
+  } else {
+    idle_.Wake();
+  }
+}
+
+void FrameWriter::WriteNow() {
+  Gather();
+  Advance(stream_.TryWrite(batch_));
+  if (position_ == batch_.size()) FinishBatch();
+  if (position_ < batch_.size() || !large_.empty()) idle_.Wake();
 }
 
 Task<> FrameWriter::Withdraw(std::shared_ptr<OutgoingMessage> message) {
@@ -189,12 +201,11 @@ uint64_t FrameWriter::AddPieceViews(OutgoingMessage& message) {
 void FrameWriter::AddCopied(Bytes bytes) {
   if (bytes.empty()) return;
   const std::byte* end = AsBytes(scratch_).data() + scratch_.size();
-  const bool joins = !scratch_.empty() &&
-                     batch_.back().data() + batch_.back().size() == end;
+  const bool joins =
+      !scratch_.empty() && batch_.back().data() + batch_.back().size() == end;
   scratch_.append(AsText(bytes));
   if (joins) {
-    batch_.back() = {batch_.back().data(),
-                     batch_.back().size() + bytes.size()};
+    batch_.back() = {batch_.back().data(), batch_.back().size() + bytes.size()};
   } else {
     batch_.push_back({end, bytes.size()});
   }
@@ -202,23 +213,32 @@ void FrameWriter::AddCopied(Bytes bytes) {
 
 Task<absl::Status> FrameWriter::WriteBatch() {
   while (position_ < batch_.size()) {
+    if (!withdrawing_.empty() && !in_batch_.empty()) {
+      DetachBatch();
+      continue;
+    }
     const std::span<const Bytes> left =
         std::span<const Bytes>(batch_).subspan(position_);
     absl::StatusOr<size_t> written = co_await stream_.WriteSome(left);
     if (!written.ok()) co_return written.status();
     Advance(*written);
-    if (!withdrawing_.empty()) DetachBatch();
   }
+  FinishBatch();
+  co_return absl::OkStatus();
+}
+
+void FrameWriter::FinishBatch() {
   for (const std::shared_ptr<OutgoingMessage>& message : in_batch_) {
     const bool more = !large_.empty() && large_.front() == message;
     if (!more) Release(*message);
   }
   in_batch_.clear();
-  co_return absl::OkStatus();
+  for (Waiter* waiter : withdrawing_) waiter->Wake();
 }
 
 void FrameWriter::Advance(size_t bytes) {
-  while (bytes > 0 || (position_ < batch_.size() && batch_[position_].empty())) {
+  while (bytes > 0 ||
+         (position_ < batch_.size() && batch_[position_].empty())) {
     Bytes& view = batch_[position_];
     const size_t count = std::min(bytes, view.size());
     view = view.subspan(count);

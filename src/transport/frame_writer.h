@@ -56,7 +56,9 @@ class FrameWriter {
 
   // Sends a message after those that wait already; small ones may overtake
   // large ones. After Run has ended the message is released at once, unsent.
-  void Send(std::shared_ptr<OutgoingMessage> message);
+  // `alone` says that no other is likely to follow at once: it is then written
+  // without delay if there is room, else together with those that do.
+  void Send(std::shared_ptr<OutgoingMessage> message, bool alone = false);
 
   // Takes a message back: when this returns the writer no longer uses its
   // attachments. If a part of them has left, the peer is told that the rest
@@ -75,7 +77,11 @@ class FrameWriter {
   // one piece, as many views as fit. Returns the number of bytes.
   uint64_t AddPieceViews(OutgoingMessage& message);
   void AddCopied(Bytes bytes);
+  // Writes what can be written without waiting, and leaves the rest to Run.
+  void WriteNow();
   Task<absl::Status> WriteBatch();
+  // Releases the messages whose last bytes were in the batch.
+  void FinishBatch();
   void Advance(size_t bytes);
   // Copies what is left of the batch, so that its messages can be released.
   void DetachBatch();

@@ -15,9 +15,9 @@
 namespace capstan {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::IsOk;
 using testing::ScriptedStream;
-using ::testing::ElementsAre;
 
 struct Frame {
   FrameHeader header;
@@ -28,8 +28,8 @@ struct Frame {
 std::vector<Frame> Parse(std::string_view bytes) {
   std::vector<Frame> frames;
   while (bytes.size() >= kHeaderBytes) {
-    const auto header = DecodeHeader(
-        AsBytes(bytes).first<kHeaderBytes>(), FrameLimits());
+    const auto header =
+        DecodeHeader(AsBytes(bytes).first<kHeaderBytes>(), FrameLimits());
     EXPECT_THAT(header, IsOk());
     if (!header.ok()) return frames;
     bytes.remove_prefix(kHeaderBytes);
@@ -152,8 +152,7 @@ TEST_F(FrameWriterTest, LargeAttachmentsComeInPiecesThatAddUp) {
 TEST_F(FrameWriterTest, ThousandsOfTinyAttachmentsShareFewWrites) {
   const std::string data(16, 't');
   stream_.AllowWrites(SIZE_MAX);
-  writer_.Send(
-      Message(1, std::vector<Bytes>(60'000, AsBytes(data))));
+  writer_.Send(Message(1, std::vector<Bytes>(60'000, AsBytes(data))));
   Poll();
   EXPECT_LE(stream_.writes(), 3);
   uint64_t bytes = 0;
@@ -174,10 +173,10 @@ TEST_F(FrameWriterTest, SmallFramesPassBetweenThePiecesOfALargeOne) {
   writer_.SendControl(ping);
   stream_.AllowWrites(SIZE_MAX / 2);
   Poll();
-  EXPECT_THAT(Kinds(Written()),
-              ElementsAre(FrameKind::kResponse, FrameKind::kData,
-                          FrameKind::kPing, FrameKind::kResponse,
-                          FrameKind::kData, FrameKind::kData));
+  EXPECT_THAT(
+      Kinds(Written()),
+      ElementsAre(FrameKind::kResponse, FrameKind::kData, FrameKind::kPing,
+                  FrameKind::kResponse, FrameKind::kData, FrameKind::kData));
 }
 
 TEST_F(FrameWriterTest, WithdrawOfAQueuedMessageSendsNothingOfIt) {
@@ -210,8 +209,8 @@ TEST_F(FrameWriterTest, WithdrawOfAHalfWrittenMessageFreesItsMemoryAtOnce) {
   stream_.AllowWrites(SIZE_MAX / 2);
   Poll();
   const std::vector<Frame> frames = Written();
-  EXPECT_THAT(Kinds(frames), ElementsAre(FrameKind::kResponse,
-                                         FrameKind::kData, FrameKind::kAbort));
+  EXPECT_THAT(Kinds(frames), ElementsAre(FrameKind::kResponse, FrameKind::kData,
+                                         FrameKind::kAbort));
   EXPECT_EQ(frames[1].payload, std::string(kMaxPieceBytes, 'x'));
 }
 

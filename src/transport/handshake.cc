@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "transport/certificate_names.h"
 #include "wire/error_body.h"
 #include "wire/frame.h"
 
@@ -31,6 +32,16 @@ Task<absl::Status> WriteFrame(Stream& stream, FrameKind kind, uint16_t code,
 
 }  // namespace
 
+absl::Status CheckCertificate(const Stream& stream, const Hello& hello) {
+  const std::optional<std::string> names = stream.peer_certificate();
+  if (!names || CertificateNamesTask(*names, hello.role, hello.index)) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "says that it is ", TaskName(hello), ", but its certificate is for ",
+      names->empty() ? "no task at all" : *names));
+}
+
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task) {
@@ -42,8 +53,8 @@ Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
   if (!header.ok()) co_return header.status();
   if (header->kind != FrameKind::kWelcome &&
       header->kind != FrameKind::kRefuse) {
-    co_return absl::InvalidArgumentError(absl::StrCat(
-        "expected a welcome, but got ", ToString(*header)));
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("expected a welcome, but got ", ToString(*header)));
   }
   absl::StatusOr<MessagePrefix> prefix = co_await reader.ReadPrefix(*header);
   if (!prefix.ok()) co_return prefix.status();
@@ -53,6 +64,7 @@ Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
   absl::StatusOr<Hello> theirs = DecodeHello(prefix->body);
   if (!theirs.ok()) co_return theirs.status();
   absl::Status match = CheckHello(self, *theirs, expected_task);
+  if (match.ok()) match = CheckCertificate(stream, *theirs);
   if (!match.ok()) co_return match;
   co_return theirs;
 }
@@ -61,8 +73,8 @@ Task<absl::StatusOr<Hello>> AwaitHello(FrameReader& reader) {
   absl::StatusOr<FrameHeader> header = co_await reader.ReadHeader();
   if (!header.ok()) co_return header.status();
   if (header->kind != FrameKind::kHello) {
-    co_return absl::InvalidArgumentError(absl::StrCat(
-        "expected a hello first, but got ", ToString(*header)));
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("expected a hello first, but got ", ToString(*header)));
   }
   absl::StatusOr<MessagePrefix> prefix = co_await reader.ReadPrefix(*header);
   if (!prefix.ok()) co_return prefix.status();

@@ -13,8 +13,13 @@
 
 namespace capstan {
 
+// Whether the peer may call itself what its hello says: PermissionDenied if it
+// has shown a certificate that is for somebody else.
+absl::Status CheckCertificate(const Stream& stream, const Hello& hello);
+
 // Calling side: says `self`, returns who answered. FailedPrecondition, naming
 // both sides' values, if either refuses the other; see CheckHello.
+// PermissionDenied as above.
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task);

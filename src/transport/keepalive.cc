@@ -37,8 +37,8 @@ Task<absl::Status> WatchLiveness(Clock& clock, Timer& timer,
     }
     if (!options.ping) continue;
     if (silence >= options.keepalive.timeout) {
-      co_return absl::UnavailableError(absl::StrCat(
-          "no sign of life for ", Milliseconds(silence), " ms"));
+      co_return absl::UnavailableError(
+          absl::StrCat("no sign of life for ", Milliseconds(silence), " ms"));
     }
     if (silence >= options.keepalive.interval) {
       FrameHeader ping;

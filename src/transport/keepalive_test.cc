@@ -14,10 +14,10 @@ namespace capstan {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::ScriptedStream;
 using testing::StatusIs;
-using ::testing::HasSubstr;
 
 class KeepaliveTest : public ::testing::Test {
  protected:
@@ -44,8 +44,7 @@ class KeepaliveTest : public ::testing::Test {
 
   static Task<> Read(KeepaliveTest& test) {
     for (;;) {
-      absl::StatusOr<FrameHeader> header =
-          co_await test.reader_.ReadHeader();
+      absl::StatusOr<FrameHeader> header = co_await test.reader_.ReadHeader();
       if (!header.ok()) co_return;
     }
   }
@@ -54,16 +53,16 @@ class KeepaliveTest : public ::testing::Test {
     (void)ignored;
   }
   static Task<> Watch(KeepaliveTest& test, LivenessOptions options) {
-    test.verdict_ = co_await WatchLiveness(test.clock_, *test.timer_,
-                                           test.reader_, test.writer_, options,
-                                           test.stopped_);
+    test.verdict_ =
+        co_await WatchLiveness(test.clock_, *test.timer_, test.reader_,
+                               test.writer_, options, test.stopped_);
   }
 
   std::string Ping() {
     FrameHeader header;
     std::string bytes(kHeaderBytes, '\0');
-    EncodeHeader(header, std::as_writable_bytes(std::span(bytes))
-                             .first<kHeaderBytes>());
+    EncodeHeader(
+        header, std::as_writable_bytes(std::span(bytes)).first<kHeaderBytes>());
     return bytes;
   }
 

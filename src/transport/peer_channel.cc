@@ -62,8 +62,7 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   std::string peer() const {
     return options_.expected_task.empty()
                ? options_.address
-               : absl::StrCat(options_.expected_task, " at ",
-                              options_.address);
+               : absl::StrCat(options_.expected_task, " at ", options_.address);
   }
 
  private:
@@ -72,14 +71,17 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
     MonotonicTime connected;
     std::list<CallState*> waiting;  // calls that need a connection
     bool connecting = false;
-    Stream* greeting = nullptr;  // the one whose handshake is under way
+    Stream* greeting = nullptr;    // the one whose handshake is under way
     std::unique_ptr<Timer> timer;  // of the back-off
     std::unique_ptr<Backoff> backoff;
     absl::Status last_error;
   };
 
-  Task<absl::StatusOr<Reply>> CallOn(Lane lane, CallState& state,
-                                     ClientRequest request);
+  // The lane's connection if it, and the small one beside it, can be used now;
+  // else null.
+  std::shared_ptr<ClientConnection> UsableConnection(Lane lane) const;
+  // Waits until that is so; null if `state` is ended before.
+  Task<std::shared_ptr<ClientConnection>> Connect(Lane lane, CallState& state);
   // Waits until the lane is connected, or `state` is ended.
   Task<std::shared_ptr<ClientConnection>> Connected(Lane lane,
                                                     CallState& state);
@@ -90,9 +92,7 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   // Puts the peer's name before the message, and marks it as the culprit.
   absl::Status Blame(const absl::Status& status) const;
 
-  LaneState& lane_state(Lane lane) {
-    return lanes_[static_cast<size_t>(lane)];
-  }
+  LaneState& lane_state(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
   const LaneState& lane_state(Lane lane) const {
     return lanes_[static_cast<size_t>(lane)];
   }
@@ -122,10 +122,9 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
     co_return Blame(absl::CancelledError("the call was cancelled"));
   }
   if (attachments.size() > options_.limits.attachment_count) {
-    co_return absl::InvalidArgumentError(
-        absl::StrCat("a request with ", attachments.size(),
-                     " attachments; the limit is ",
-                     options_.limits.attachment_count));
+    co_return absl::InvalidArgumentError(absl::StrCat(
+        "a request with ", attachments.size(), " attachments; the limit is ",
+        options_.limits.attachment_count));
   }
   if (body.size() > options_.limits.body_bytes) {
     co_return absl::InvalidArgumentError(
@@ -136,15 +135,13 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
   request.method = method;
   const MonotonicTime now = clock_.Now();
   request.deadline = timeout < kNever - now ? now + timeout : kNever;
-  request.reply_limit = options.receive_into
-                            ? TotalSize(*options.receive_into)
-                            : options.reply_limit;
+  request.reply_limit = options.receive_into ? TotalSize(*options.receive_into)
+                                             : options.reply_limit;
   const uint64_t bytes = TotalSize(attachments);
   if (bytes > options_.limits.attachment_bytes) {
-    co_return absl::InvalidArgumentError(
-        absl::StrCat("a request with ", bytes,
-                     " bytes of attachments; the limit is ",
-                     options_.limits.attachment_bytes));
+    co_return absl::InvalidArgumentError(absl::StrCat(
+        "a request with ", bytes, " bytes of attachments; the limit is ",
+        options_.limits.attachment_bytes));
   }
   // No answer is larger than the limit, whatever the caller would take.
   const uint64_t cost =
@@ -161,28 +158,40 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
       deadlines_, request.deadline, [this, &state, lane, timeout] {
         state.End(DescribeTimeout(lane, timeout));
       });
-  const Cancellation::Registration cancellation(
-      options.cancellation,
-      [&state] { state.End(absl::CancelledError("the call was cancelled")); });
+  const Cancellation::Registration cancellation(options.cancellation, [&state] {
+    state.End(absl::CancelledError("the call was cancelled"));
+  });
   Turnstile::Passage passage(turnstile_, state, cost);
   while (!passage.granted() && !state.ended()) co_await state.Sleep();
   if (state.ended()) co_return Blame(state.status());
-  absl::StatusOr<Reply> reply =
-      co_await CallOn(lane, state, std::move(request));
+  std::shared_ptr<ClientConnection> connection = UsableConnection(lane);
+  if (connection == nullptr) connection = co_await Connect(lane, state);
+  if (connection == nullptr) co_return Blame(state.status());
+  absl::StatusOr<Reply> reply = co_await connection->Call(state, request);
   if (!reply.ok()) co_return Blame(reply.status());
   co_return reply;
 }
 
-Task<absl::StatusOr<Reply>> ChannelCore::CallOn(Lane lane, CallState& state,
-                                                ClientRequest request) {
+std::shared_ptr<ClientConnection> ChannelCore::UsableConnection(
+    Lane lane) const {
+  for (const Lane needed : {Lane::kSmall, lane}) {
+    const auto& connection = lane_state(needed).connection;
+    if (closed_ || connection == nullptr || !connection->usable()) {
+      return nullptr;
+    }
+  }
+  return lane_state(lane).connection;
+}
+
+Task<std::shared_ptr<ClientConnection>> ChannelCore::Connect(Lane lane,
+                                                             CallState& state) {
   // The bulk lane has no keepalive of its own, so the small one comes first.
   std::shared_ptr<ClientConnection> connection =
       co_await Connected(Lane::kSmall, state);
   if (lane == Lane::kBulk && connection != nullptr) {
     connection = co_await Connected(lane, state);
   }
-  if (connection == nullptr) co_return state.status();
-  co_return co_await connection->Call(state, std::move(request));
+  co_return connection;
 }
 
 Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
@@ -213,8 +222,9 @@ Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
   LaneState& mine = self->lane_state(lane);
   // A peer that welcomes and hangs up, again and again, has not been reached:
   // without a pause that would go on as fast as the machine can.
-  bool failed = mine.connection != nullptr && !mine.connection->answered() &&
-                self->clock_.Now() - mine.connected < self->options_.backoff.max;
+  bool failed =
+      mine.connection != nullptr && !mine.connection->answered() &&
+      self->clock_.Now() - mine.connected < self->options_.backoff.max;
   if (!failed) mine.backoff->Reset();
   while (!self->closed_ && !mine.waiting.empty()) {
     if (failed) {
@@ -294,8 +304,8 @@ void ChannelCore::OnConnectionEnd(Lane lane) {
   if (small.connection != nullptr && small.connection->leaving()) return;
   LaneState& bulk = lane_state(Lane::kBulk);
   if (bulk.connection != nullptr) {
-    bulk.connection->Fail(absl::UnavailableError(
-        "the connection beside this one was lost"));
+    bulk.connection->Fail(
+        absl::UnavailableError("the connection beside this one was lost"));
   }
 }
 
@@ -308,17 +318,17 @@ absl::Status ChannelCore::DescribeTimeout(Lane lane, Duration timeout) const {
     const std::string last = missing.last_error.ok()
                                  ? "no attempt has ended yet"
                                  : std::string(missing.last_error.message());
-    return absl::DeadlineExceededError(absl::StrCat(
-        "could not be reached within ", seconds, " s: ", last));
+    return absl::DeadlineExceededError(
+        absl::StrCat("could not be reached within ", seconds, " s: ", last));
   }
   return absl::DeadlineExceededError(
       absl::StrCat("no answer within ", seconds, " s"));
 }
 
 absl::Status ChannelCore::Blame(const absl::Status& status) const {
-  const std::string task =
-      options_.expected_task.empty() ? options_.address
-                                     : options_.expected_task;
+  const std::string task = options_.expected_task.empty()
+                               ? options_.address
+                               : options_.expected_task;
   return WithTask(WithContext(status, peer()), task);
 }
 
@@ -388,9 +398,8 @@ std::unique_ptr<Channel> NewPeerChannel(Clock& clock, Network& network,
                                         Logger& logger, Random random,
                                         const Executor& executor,
                                         ChannelOptions options) {
-  return std::make_unique<PeerChannel>(
-      std::make_shared<ChannelCore>(clock, network, logger, random, executor,
-                                    std::move(options)));
+  return std::make_unique<PeerChannel>(std::make_shared<ChannelCore>(
+      clock, network, logger, random, executor, std::move(options)));
 }
 
 }  // namespace capstan

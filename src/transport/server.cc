@@ -35,10 +35,10 @@ class ListeningServer final : public Server {
 
   Task<> Shutdown(MonotonicTime deadline) override {
     // On the acceptor's executor, wherever it is called.
-    return asio::co_spawn(executors_[0],
-                          ShutdownHere(core_, executors_[0], acceptor_.lock(),
-                                       deadline),
-                          asio::use_awaitable);
+    return asio::co_spawn(
+        executors_[0],
+        ShutdownHere(core_, executors_[0], acceptor_.lock(), deadline),
+        asio::use_awaitable);
   }
 
  private:
@@ -87,9 +87,8 @@ class ListeningServer final : public Server {
       asio::post(connection->executor(), [connection] { connection->Leave(); });
     }
     auto idle = std::make_shared<Event>(executor);
-    core->OnIdle([idle, executor] {
-      asio::post(executor, [idle] { idle->Set(); });
-    });
+    core->OnIdle(
+        [idle, executor] { asio::post(executor, [idle] { idle->Set(); }); });
     DeadlineQueue deadlines(core->clock, executor);
     MonotonicTime next = deadline;
     bool gone = false;
@@ -111,8 +110,7 @@ class ListeningServer final : public Server {
       }
       for (const auto& connection : left) {
         asio::post(connection->executor(), [connection] {
-          connection->Fail(
-              absl::CancelledError("the server has shut down"));
+          connection->Fail(absl::CancelledError("the server has shut down"));
         });
       }
       next = core->clock.Now() + kShutdownReminder;
@@ -135,8 +133,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
       network.Listen(executors.at(0), address);
   if (!acceptor.ok()) return acceptor.status();
-  auto core = std::make_shared<ServerCore>(clock, logger, service,
-                                           std::move(options));
+  auto core =
+      std::make_shared<ServerCore>(clock, logger, service, std::move(options));
   return std::make_unique<ListeningServer>(
       std::move(core), std::move(executors),
       std::shared_ptr<Acceptor>(*std::move(acceptor)));

@@ -24,8 +24,7 @@ ConnectionCall::ConnectionCall(ServerConnection& connection,
 const Hello& ConnectionCall::peer() const { return connection_.peer(); }
 
 bool ConnectionCall::cancelled() const {
-  return !cancel_reason_.ok() ||
-         connection_.core().clock.Now() >= deadline_;
+  return !cancel_reason_.ok() || connection_.core().clock.Now() >= deadline_;
 }
 
 void ConnectionCall::OnCancel(std::function<void()> listener) {
@@ -80,9 +79,8 @@ Task<absl::Status> ConnectionCall::Receive(MutableBytes into) {
         static_cast<size_t>(std::min<uint64_t>(into.size(), piece_left_)));
     // At the end of a piece its successor's header comes along; in the middle
     // reading ahead pays only for a service that asks for a little at a time.
-    size_t ahead = part.size() < FrameReader::kReadAhead
-                       ? FrameReader::kReadAhead
-                       : 0;
+    size_t ahead =
+        part.size() < FrameReader::kReadAhead ? FrameReader::kReadAhead : 0;
     if (part.size() == piece_left_) ahead = kHeaderBytes;
     absl::Status status = co_await reader.Read(part, ahead);
     if (!status.ok()) {

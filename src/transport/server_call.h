@@ -71,9 +71,9 @@ class ConnectionCall final : public ServerCall {
   uint64_t piece_left_ = 0;
   Buffer inline_data_;
   HeldBytes head_bytes_;
-  HeldBytes body_bytes_;         // of the server
+  HeldBytes body_bytes_;        // of the server
   HeldBytes connection_bytes_;  // of the connection
-  Waiter waiter_;  // Receive, for the next piece
+  Waiter waiter_;               // Receive, for the next piece
   absl::Status abort_reason_;
   absl::Status cancel_reason_;
   std::function<void()> listener_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,11 @@ namespace {
 absl::Status Malformed(const FrameHeader& header, std::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat(ToString(header), ": ", std::string(why)));
+}
+
+// What of a request is held in memory before it is served.
+uint64_t HeadBytes(const FrameHeader& header) {
+  return PrefixBytes(header) + (IsInline(header) ? header.attachment_bytes : 0);
 }
 
 ServerReply ErrorReply(absl::Status status) {
@@ -43,9 +49,9 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerCore> core,
       slot_waiter_(executor) {}
 
 std::string ServerConnection::description() const {
-  return greeted_ ? absl::StrCat(TaskName(peer_), " at ",
-                                 stream_->peer_address())
-                  : stream_->peer_address();
+  return greeted_
+             ? absl::StrCat(TaskName(peer_), " at ", stream_->peer_address())
+             : stream_->peer_address();
 }
 
 Task<> ServerConnection::Run(std::shared_ptr<ServerConnection> self,
@@ -81,6 +87,7 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
   if (refusal.ok()) {
     refusal = CheckHello(core_->options.self, *hello, "");
   }
+  if (refusal.ok()) refusal = CheckCertificate(*stream_, *hello);
   // Entered before the welcome, after which the caller opens its bulk lane. A
   // bulk lane without a small one would be watched by nobody.
   if (refusal.ok() &&
@@ -105,7 +112,14 @@ Task<absl::Status> ServerConnection::ReadRequests() {
   while (!ended_) {
     absl::StatusOr<FrameHeader> header = co_await reader_.ReadHeader();
     if (!header.ok()) co_return header.status();
-    absl::Status status = co_await HandleFrame(*header);
+    absl::Status status;
+    if (header->kind == FrameKind::kRequest) {
+      status = co_await HandleRequest(*header);
+    } else if (header->kind == FrameKind::kData) {
+      status = co_await HandleData(*header);
+    } else {
+      status = HandleControl(*header);
+    }
     if (!status.ok()) co_return status;
   }
   co_return reason_;
@@ -176,49 +190,51 @@ void ServerConnection::LeaveIfDone() {
   writer_.Stop();
 }
 
-Task<absl::Status> ServerConnection::HandleFrame(FrameHeader header) {
+absl::Status ServerConnection::HandleControl(const FrameHeader& header) {
   switch (header.kind) {
-    case FrameKind::kRequest:
-      co_return co_await HandleRequest(header);
-    case FrameKind::kData:
-      co_return co_await HandleData(header);
     case FrameKind::kAbort:
-      co_return HandleAbort(header);
+      return HandleAbort(header);
     case FrameKind::kCancel:
       HandleCancel(header);
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     case FrameKind::kPing: {
       FrameHeader pong;
       pong.kind = FrameKind::kPong;
       writer_.SendControl(pong);
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     }
     case FrameKind::kPong:
     case FrameKind::kGoodbye:
-      co_return absl::OkStatus();
+      return absl::OkStatus();
     default:
-      co_return Malformed(header, "not a frame for a server");
+      return Malformed(header, "not a frame for a server");
   }
+}
+
+std::optional<HeldBytes> ServerConnection::TryAdmit(const FrameHeader& header) {
+  const uint64_t bytes = HeadBytes(header);
+  if (!HasRoom(bytes) || !core_->heads.TryAcquire(bytes)) return std::nullopt;
+  return HeldBytes(core_->heads, bytes);
+}
+
+bool ServerConnection::HasRoom(uint64_t bytes) const {
+  // One request alone may exceed the connection's bound.
+  const ServerOptions& options = core_->options;
+  return static_cast<int>(calls_.size()) <
+             options.max_requests_per_connection &&
+         (held_ == 0 || held_ + bytes <= options.connection_bytes);
 }
 
 Task<absl::StatusOr<HeldBytes>> ServerConnection::Admit(
     const FrameHeader& header) {
-  const uint64_t bytes =
-      PrefixBytes(header) + (IsInline(header) ? header.attachment_bytes : 0);
+  const uint64_t bytes = HeadBytes(header);
   if (bytes > core_->heads.limit()) {
-    co_return absl::InvalidArgumentError(absl::StrCat(
-        ToString(header), ": ", bytes,
-        " bytes exceed the server's memory for requests, ",
-        core_->heads.limit()));
+    co_return absl::InvalidArgumentError(
+        absl::StrCat(ToString(header), ": ", bytes,
+                     " bytes exceed the server's memory for requests, ",
+                     core_->heads.limit()));
   }
-  const ServerOptions& options = core_->options;
-  // One request alone may exceed the connection's bound.
-  while (!ended_ &&
-         (static_cast<int>(calls_.size()) >=
-              options.max_requests_per_connection ||
-          (held_ > 0 && held_ + bytes > options.connection_bytes))) {
-    co_await slot_waiter_.Sleep();
-  }
+  while (!ended_ && !HasRoom(bytes)) co_await slot_waiter_.Sleep();
   if (ended_) co_return reason_;
   if (!core_->heads.TryAcquire(bytes)) {
     co_await core_->heads.Acquire(executor_, bytes);
@@ -236,12 +252,18 @@ Task<absl::Status> ServerConnection::HandleRequest(FrameHeader header) {
   const MonotonicTime now = core_->clock.Now();
   const auto timeout = std::chrono::microseconds(static_cast<int64_t>(
       std::min<uint64_t>(header.timeout_us, uint64_t{1} << 50)));
-  absl::StatusOr<HeldBytes> admitted = co_await Admit(header);
-  if (!admitted.ok()) co_return admitted.status();
-  absl::StatusOr<MessagePrefix> prefix = co_await reader_.ReadPrefix(header);
-  if (!prefix.ok()) co_return prefix.status();
+  std::optional<HeldBytes> admitted = TryAdmit(header);
+  if (!admitted) {
+    absl::StatusOr<HeldBytes> waited = co_await Admit(header);
+    if (!waited.ok()) co_return waited.status();
+    admitted = *std::move(waited);
+  }
+  std::optional<absl::StatusOr<MessagePrefix>> prefix =
+      reader_.TryReadPrefix(header);
+  if (!prefix) prefix = co_await reader_.ReadPrefix(header);
+  if (!prefix->ok()) co_return prefix->status();
   auto call = std::make_shared<ConnectionCall>(
-      *this, header, *std::move(prefix), now + timeout);
+      *this, header, **std::move(prefix), now + timeout);
   const uint64_t held = admitted->bytes();
   call->Hold(*std::move(admitted));
   if (IsInline(header) && header.attachment_bytes > 0) {
@@ -249,8 +271,10 @@ Task<absl::Status> ServerConnection::HandleRequest(FrameHeader header) {
         static_cast<size_t>(header.attachment_bytes), Fill::kNone);
     if (!buffer.ok()) co_return buffer.status();
     MutableBytes into = buffer->mutable_bytes();
-    absl::Status status = co_await reader_.Read(into);
-    if (!status.ok()) co_return status;
+    if (!reader_.TryRead(into)) {
+      absl::Status status = co_await reader_.Read(into);
+      if (!status.ok()) co_return status;
+    }
     call->inline_data() = *std::move(buffer);
   }
   if (ended_) co_return reason_;
@@ -345,11 +369,11 @@ void ServerConnection::Reply(const ConnectionCall& call, ServerReply reply) {
                        call.reply_limit())));
     } else if (reply.attachments.size() > limits.attachment_count ||
                reply.body.size() > limits.body_bytes) {
-      reply = ErrorReply(absl::ResourceExhaustedError(absl::StrCat(
-          "the answer has ", reply.attachments.size(),
-          " attachments and a body of ", reply.body.size(),
-          " bytes; the limits are ", limits.attachment_count, " and ",
-          limits.body_bytes)));
+      reply = ErrorReply(absl::ResourceExhaustedError(
+          absl::StrCat("the answer has ", reply.attachments.size(),
+                       " attachments and a body of ", reply.body.size(),
+                       " bytes; the limits are ", limits.attachment_count,
+                       " and ", limits.body_bytes)));
     }
   }
   SendResponse(call.id(), std::move(reply));
@@ -361,13 +385,15 @@ void ServerConnection::SendResponse(uint64_t request_id, ServerReply reply) {
   header.code = static_cast<uint16_t>(reply.status.code());
   header.request_id = request_id;
   if (!reply.status.ok()) {
-    reply.body = EncodeErrorBody(
-        WithTask(reply.status, TaskName(core_->options.self)));
+    reply.body =
+        EncodeErrorBody(WithTask(reply.status, TaskName(core_->options.self)));
     reply.attachments.clear();
   }
-  writer_.Send(std::make_shared<OutgoingMessage>(
-      header, reply.body, std::move(reply.attachments),
-      std::move(reply.owner)));
+  const bool alone = calls_.size() <= 1 && !reader_.has_more();
+  writer_.Send(std::make_shared<OutgoingMessage>(header, reply.body,
+                                                 std::move(reply.attachments),
+                                                 std::move(reply.owner)),
+               alone);
 }
 
 }  // namespace capstan

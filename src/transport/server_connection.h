@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,8 +27,7 @@ class ServerCore;
 // Lives on its stream's executor; only executor() may be called from others.
 // Kept alive by its own coroutines until it has ended and the last of its
 // requests has been served.
-class ServerConnection
-    : public std::enable_shared_from_this<ServerConnection> {
+class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
   ServerConnection(std::shared_ptr<ServerCore> core, const Executor& executor,
                    std::unique_ptr<Stream> stream);
@@ -70,11 +70,14 @@ class ServerConnection
   static Task<> ServeCall(std::shared_ptr<ServerConnection> self,
                           std::shared_ptr<ConnectionCall> call);
 
-  Task<absl::Status> HandleFrame(FrameHeader header);
+  absl::Status HandleControl(const FrameHeader& header);
   Task<absl::Status> HandleRequest(FrameHeader header);
   Task<absl::Status> HandleData(FrameHeader header);
   absl::Status HandleAbort(const FrameHeader& header);
   void HandleCancel(const FrameHeader& header);
+  // The memory for a request's head, if it is to be had without waiting.
+  std::optional<HeldBytes> TryAdmit(const FrameHeader& header);
+  bool HasRoom(uint64_t bytes) const;
   // Waits until the request's head may be held in memory and served.
   Task<absl::StatusOr<HeldBytes>> Admit(const FrameHeader& header);
   void Reply(const ConnectionCall& call, ServerReply reply);

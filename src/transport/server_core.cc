@@ -80,8 +80,8 @@ void ServerCore::RemoveLane(uint64_t session, Lane lane,
   if (beside == nullptr) return;
   asio::post(beside->executor(), [beside, lane] {
     if (lane == Lane::kSmall) {
-      beside->Fail(absl::UnavailableError(
-          "the connection beside this one was lost"));
+      beside->Fail(
+          absl::UnavailableError("the connection beside this one was lost"));
     } else {
       beside->LeaveIfDone();
     }
@@ -95,8 +95,7 @@ bool ServerCore::HasLane(uint64_t session, Lane lane) const {
          !found->second[static_cast<size_t>(lane)].expired();
 }
 
-std::vector<std::shared_ptr<ServerConnection>> ServerCore::connections()
-    const {
+std::vector<std::shared_ptr<ServerConnection>> ServerCore::connections() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<ServerConnection>> all;
   for (const auto& [age, weak] : connections_) {

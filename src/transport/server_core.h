@@ -30,8 +30,9 @@ class ServerCore {
   void Add(const std::shared_ptr<ServerConnection>& connection);
   void Remove(const std::shared_ptr<ServerConnection>& connection);
   // False for a bulk lane whose small lane is not there (any more).
-  [[nodiscard]] bool AddLane(uint64_t session, Lane lane,
-               const std::shared_ptr<ServerConnection>& connection);
+  [[nodiscard]] bool AddLane(
+      uint64_t session, Lane lane,
+      const std::shared_ptr<ServerConnection>& connection);
   void RemoveLane(uint64_t session, Lane lane, const ServerConnection* which);
   bool HasLane(uint64_t session, Lane lane) const;
   std::vector<std::shared_ptr<ServerConnection>> connections() const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -38,6 +39,15 @@ class Stream {
   virtual Task<absl::StatusOr<size_t>> WriteSome(
       std::span<const Bytes> from) = 0;
 
+  // Writes what there is room for without waiting, in order, and returns how
+  // many bytes that was: 0 if there is no room, something is wrong (WriteSome
+  // will tell) or the transport has no such short cut. Otherwise as WriteSome;
+  // not while one is under way.
+  virtual size_t TryWrite(std::span<const Bytes> from) {
+    (void)from;
+    return 0;
+  }
+
   // Makes the ReadSome and WriteSome under way return soon. Loses no bytes.
   virtual void Interrupt() = 0;
 
@@ -48,9 +58,12 @@ class Stream {
   // The other end, for messages: "127.0.0.1:7000", "unix:/run/x", "inproc:a".
   virtual std::string peer_address() const = 0;
 
-  // The role names in the peer's verified certificate ("ps/1"), or empty when
-  // the stream has no such thing.
-  virtual std::string peer_certificate() const { return {}; }
+  // The role names in the peer's verified certificate ("ps/1", see
+  // certificate_names.h; empty if it names none). Nothing if the transport
+  // knows no certificates.
+  virtual std::optional<std::string> peer_certificate() const {
+    return std::nullopt;
+  }
 };
 
 class Acceptor {

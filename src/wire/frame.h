@@ -90,7 +90,8 @@ absl::StatusOr<std::vector<uint64_t>> DecodeLengths(const FrameHeader& header,
 std::string EncodeHead(FrameHeader header, std::string_view body,
                        std::span<const Bytes> attachments);
 
-// One line for logs and dumps: "Request id=7 method=3 body=12 attachments=2/8192".
+// One line for logs and dumps: "Request id=7 method=3 body=12
+// attachments=2/8192".
 std::string ToString(const FrameHeader& header);
 
 }  // namespace capstan

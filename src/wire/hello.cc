@@ -10,9 +10,9 @@ constexpr size_t kMaxNameBytes = 256;
 
 absl::Status CheckName(const char* field, const std::string& value) {
   if (value.size() > kMaxNameBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "hello with a ", field, " of ", value.size(), " bytes; the limit is ",
-        kMaxNameBytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("hello with a ", field, " of ", value.size(),
+                     " bytes; the limit is ", kMaxNameBytes));
   }
   for (const char c : value) {
     // Names end up in logs: nothing that could forge or garble a line.
@@ -68,16 +68,16 @@ absl::StatusOr<Hello> DecodeHello(std::string_view bytes) {
 absl::Status CheckHello(const Hello& ours, const Hello& theirs,
                         std::string_view expected) {
   if (ours.job != theirs.job) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        TaskName(ours), " belongs to job '", ours.job, "', but ",
-        TaskName(theirs), " belongs to job '", theirs.job,
-        "': check the address, or give both the same job id"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(TaskName(ours), " belongs to job '", ours.job, "', but ",
+                     TaskName(theirs), " belongs to job '", theirs.job,
+                     "': check the address, or give both the same job id"));
   }
   if (ours.version != theirs.version) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        TaskName(ours), " runs version ", ours.version, ", but ",
-        TaskName(theirs), " runs version ", theirs.version,
-        ": start all tasks from the same build"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(TaskName(ours), " runs version ", ours.version, ", but ",
+                     TaskName(theirs), " runs version ", theirs.version,
+                     ": start all tasks from the same build"));
   }
   if (!expected.empty() && TaskName(theirs) != expected) {
     return absl::FailedPreconditionError(absl::StrCat(

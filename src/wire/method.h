@@ -7,8 +7,8 @@ namespace capstan {
 
 enum class Method : uint16_t {
   // Probe: measures a link (`capstan doctor`, bench_wire, the tests).
-  kProbeEcho = 1,  // answers the same body and attachments
-  kProbeSink = 2,  // receives the attachments and answers their size
+  kProbeEcho = 1,    // answers the same body and attachments
+  kProbeSink = 2,    // receives the attachments and answers their size
   kProbeSource = 3,  // answers with as many bytes as asked for
 };
 

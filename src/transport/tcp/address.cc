@@ -13,8 +13,7 @@ constexpr std::string_view kUnixPrefix = "unix:";
 
 absl::Status Bad(std::string_view address, std::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat("address '", std::string(address), "': ",
-                   std::string(why)));
+      absl::StrCat("address '", std::string(address), "': ", std::string(why)));
 }
 
 }  // namespace

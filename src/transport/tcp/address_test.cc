@@ -10,15 +10,15 @@
 namespace capstan {
 namespace {
 
-using testing::IsOkAndHolds;
-using testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using testing::IsOkAndHolds;
+using testing::StatusIs;
 
 auto Is(const char* host, const char* port) {
-  return IsOkAndHolds(AllOf(Field(&HostPort::host, host),
-                            Field(&HostPort::port, port)));
+  return IsOkAndHolds(
+      AllOf(Field(&HostPort::host, host), Field(&HostPort::port, port)));
 }
 
 TEST(AddressTest, HostAndPort) {

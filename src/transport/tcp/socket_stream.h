@@ -2,11 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <asio/basic_stream_socket.hpp>
 #include <asio/buffer.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,29 +18,50 @@
 
 namespace capstan {
 
-// Up to kMaxViews of somebody's memory, as Asio takes it. Copied by value into
-// Asio's operations, so it is kept small.
-template <typename Buffer>
+// Views of somebody's memory as Asio takes them: a sequence of its buffers,
+// made one by one as they are looked at. The views must outlive it; Asio uses
+// the first kMaxViews.
+template <typename Buffer, typename View>
 class BufferSequence {
  public:
   using value_type = Buffer;
-  using const_iterator = const Buffer*;
 
-  template <typename View>
-  explicit BufferSequence(std::span<const View> views) {
-    for (const View& view : views) {
-      if (size_ == buffers_.size()) break;
-      if (view.empty()) continue;
-      buffers_[size_++] = Buffer(view.data(), view.size());
+  class const_iterator {
+   public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = Buffer;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Buffer*;
+    using reference = Buffer;
+
+    const_iterator() = default;
+    explicit const_iterator(const View* view) : view_(view) {}
+    Buffer operator*() const { return Buffer(view_->data(), view_->size()); }
+    const_iterator& operator++() {
+      ++view_;
+      return *this;
     }
+    const_iterator operator++(int) { return const_iterator(view_++); }
+    const_iterator& operator--() {
+      --view_;
+      return *this;
+    }
+    const_iterator operator--(int) { return const_iterator(view_--); }
+    bool operator==(const const_iterator&) const = default;
+
+   private:
+    const View* view_ = nullptr;
+  };
+
+  explicit BufferSequence(std::span<const View> views)
+      : views_(views.first(std::min(views.size(), kMaxViews))) {}
+  const_iterator begin() const { return const_iterator(views_.data()); }
+  const_iterator end() const {
+    return const_iterator(views_.data() + views_.size());
   }
-  const_iterator begin() const { return buffers_.data(); }
-  const_iterator end() const { return buffers_.data() + size_; }
-  bool empty() const { return size_ == 0; }
 
  private:
-  std::array<Buffer, kMaxViews> buffers_;
-  size_t size_ = 0;
+  std::span<const View> views_;
 };
 
 template <typename Protocol>
@@ -58,6 +80,9 @@ class SocketStream final : public Stream {
   }
   Task<absl::StatusOr<size_t>> WriteSome(std::span<const Bytes> from) override {
     return Write(state_, from);
+  }
+  size_t TryWrite(std::span<const Bytes> from) override {
+    return WriteAtOnce(*state_, from);
   }
 
   void Interrupt() override {
@@ -86,45 +111,65 @@ class SocketStream final : public Stream {
     bool closed = false;
     // Asio would wait for ever in a read after the one that saw the end.
     bool at_end = false;
+    // The last read filled its views, so that there is probably more.
+    bool more_to_read = false;
+    // Bytes since the executor's other work had its turn.
+    size_t read_at_once = 0;
+    size_t written_at_once = 0;
   };
 
-  // A sequence by reference: the coroutine that awaits the operation keeps it.
-  template <typename Buffer>
-  class Reference {
-   public:
-    using value_type = Buffer;
-    using const_iterator = const Buffer*;
-    explicit Reference(const BufferSequence<Buffer>& sequence)
-        : sequence_(&sequence) {}
-    const_iterator begin() const { return sequence_->begin(); }
-    const_iterator end() const { return sequence_->end(); }
+  using ReadBuffers = BufferSequence<asio::mutable_buffer, MutableBytes>;
+  using WriteBuffers = BufferSequence<asio::const_buffer, Bytes>;
 
-   private:
-    const BufferSequence<Buffer>* sequence_;
-  };
-  template <typename Buffer>
-  Reference(const BufferSequence<Buffer>&) -> Reference<Buffer>;
+  // What need not wait is done at once, without a turn of the executor, which
+  // costs more than a small transfer; but after this many bytes in a row the
+  // executor's other work has its turn.
+  static constexpr size_t kMostAtOnce = 256 << 10;
 
   static Task<absl::StatusOr<size_t>> Read(std::shared_ptr<State> state,
                                            std::span<const MutableBytes> into) {
     if (state->closed || state->at_end) {
       co_return Result(*state, asio::error::eof, 0);
     }
-    const BufferSequence<asio::mutable_buffer> buffers(into);
-    asio::error_code error;
-    const size_t count = co_await state->socket.async_read_some(
-        Reference(buffers), asio::redirect_error(asio::use_awaitable, error));
+    const ReadBuffers buffers(into);
+    asio::error_code error = asio::error::would_block;
+    size_t count = 0;
+    if (state->more_to_read && state->read_at_once < kMostAtOnce) {
+      count = state->socket.read_some(buffers, error);
+    }
+    if (error == asio::error::would_block) {
+      state->read_at_once = 0;
+      count = co_await state->socket.async_read_some(
+          buffers, asio::redirect_error(asio::use_awaitable, error));
+    }
+    state->read_at_once += count;
+    state->more_to_read = count == TotalSize(into);
     if (error && error != asio::error::operation_aborted) state->at_end = true;
     co_return Result(*state, error, count);
   }
 
   static Task<absl::StatusOr<size_t>> Write(std::shared_ptr<State> state,
                                             std::span<const Bytes> from) {
-    const BufferSequence<asio::const_buffer> buffers(from);
+    if (state->written_at_once < kMostAtOnce) {
+      const size_t count = WriteAtOnce(*state, from);
+      if (count > 0) co_return count;
+    }
+    const WriteBuffers buffers(from);
     asio::error_code error;
     const size_t count = co_await state->socket.async_write_some(
-        Reference(buffers), asio::redirect_error(asio::use_awaitable, error));
+        buffers, asio::redirect_error(asio::use_awaitable, error));
+    state->written_at_once = 0;
     co_return Result(*state, error, count);
+  }
+
+  // Returns 0 if there is no room, or an error that Write will meet again.
+  static size_t WriteAtOnce(State& state, std::span<const Bytes> from) {
+    const WriteBuffers buffers(from);
+    asio::error_code error;
+    const size_t count = state.socket.write_some(buffers, error);
+    if (error) return 0;
+    state.written_at_once += count;
+    return count;
   }
 
   static absl::StatusOr<size_t> Result(const State& state,

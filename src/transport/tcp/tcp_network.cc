@@ -21,6 +21,11 @@ namespace {
 using Tcp = asio::ip::tcp;
 using Unix = asio::local::stream_protocol;
 
+// To a peer on this machine there is no distance to fill with bytes under way;
+// those that no longer fit the core's cache only make it slower. 1 MiB goes at
+// 6.4 GB/s with this bound and at 3.0 with the 4 MiB that the kernel would go
+// up to (docs/performance.md).
+constexpr int kLocalSendBuffer = 256 << 10;
 // Enough for a restart storm of a thousand workers.
 constexpr int kBacklog = 4096;
 
@@ -45,6 +50,11 @@ void Tune(Tcp::socket& socket) {
   asio::error_code ignored;
   // Every write is a whole frame or more: waiting for the next gains nothing.
   socket.set_option(Tcp::no_delay(true), ignored);
+  const asio::ip::address peer = socket.remote_endpoint(ignored).address();
+  if (peer.is_loopback() || peer == socket.local_endpoint(ignored).address()) {
+    const asio::socket_base::send_buffer_size size(kLocalSendBuffer);
+    socket.set_option(size, ignored);
+  }
 }
 void Tune(Unix::socket&) {}
 
@@ -169,8 +179,8 @@ Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(Executor executor,
   const Tcp::resolver::results_type found = co_await resolver.async_resolve(
       where.host, where.port, asio::redirect_error(asio::use_awaitable, error));
   if (error) {
-    co_return absl::UnavailableError(absl::StrCat(
-        "cannot find host '", where.host, "': ", error.message()));
+    co_return absl::UnavailableError(
+        absl::StrCat("cannot find host '", where.host, "': ", error.message()));
   }
   std::vector<Tcp::endpoint> endpoints;
   for (const auto& entry : found) endpoints.push_back(entry.endpoint());
@@ -219,8 +229,8 @@ Task<absl::StatusOr<std::unique_ptr<Stream>>> TcpNetwork::Connect(
   absl::StatusOr<std::unique_ptr<Stream>> stream =
       absl::UnavailableError(absl::StrCat("host without address: ", address));
   for (const Tcp::endpoint& endpoint : *endpoints) {
-    stream = co_await ConnectTo<Tcp>(clock_, executor, endpoint, address,
-                                     deadline);
+    stream =
+        co_await ConnectTo<Tcp>(clock_, executor, endpoint, address, deadline);
     if (stream.ok()) break;
   }
   co_return stream;
@@ -239,8 +249,8 @@ absl::StatusOr<std::unique_ptr<Acceptor>> TcpNetwork::Listen(
   asio::io_context lookup;
   asio::error_code error;
   Tcp::resolver resolver(lookup);
-  const Tcp::resolver::results_type found = resolver.resolve(
-      where->host, where->port, Tcp::resolver::passive, error);
+  const Tcp::resolver::results_type found =
+      resolver.resolve(where->host, where->port, Tcp::resolver::passive, error);
   if (error || found.empty()) {
     return absl::UnavailableError(absl::StrCat(
         "cannot find host '", where->host, "': ", error.message()));

@@ -35,6 +35,8 @@ void TlsStream::Close() { TlsCore::Close(core_); }
 
 std::string TlsStream::peer_address() const { return core_->peer_address(); }
 
-std::string TlsStream::peer_certificate() const { return core_->peer_names(); }
+std::optional<std::string> TlsStream::peer_certificate() const {
+  return core_->peer_names();
+}
 
 }  // namespace capstan

@@ -50,7 +50,7 @@ class TlsStream final : public Stream {
   void Close() override;
   std::string peer_address() const override;
   // Empty until the handshake is done.
-  std::string peer_certificate() const override;
+  std::optional<std::string> peer_certificate() const override;
 
  private:
   // Shared with the operations under way and with what goes on by itself: the
