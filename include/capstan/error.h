@@ -5,8 +5,10 @@
 //   try {
 //     coordinator.Join();
 //   } catch (const capstan::Error& error) {
-//     if (error.code() == capstan::ErrorCode::kUnavailable)
-//     Retry(error.task()); std::cerr << error.what() << '\n';
+//     if (error.code() == capstan::ErrorCode::kUnavailable) {
+//       Retry(error.task());
+//     }
+//     std::cerr << error.what() << '\n';
 //   }
 #pragma once
 
