@@ -1,0 +1,20 @@
+// The commands of `capstan`. Each Add function adds one to the program's
+// parser; if it is the one that the user chose, `action` is set to what it
+// does, which returns the program's exit code. Actions report what goes wrong
+// in one line on standard error; they throw nothing but capstan::Error, which
+// main prints.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace capstan {
+
+using Action = std::function<int()>;
+
+void AddVersionCommand(CLI::App& app, Action& action);
+
+}  // namespace capstan
