@@ -27,8 +27,8 @@ class DeadlineQueueTest : public ::testing::Test {
     clock_.AdvanceTo(time);
   }
 
+  SimClock clock_;  // before what sleeps by it
   asio::io_context context_;
-  SimClock clock_;
   std::optional<DeadlineQueue> queue_{std::in_place, clock_,
                                       context_.get_executor()};
   std::vector<int> fired_;

@@ -29,8 +29,8 @@ class FrameReaderTest : public ::testing::TestWithParam<size_t> {
     context_.poll();
   }
 
+  SimClock clock_;  // before what sleeps by it
   asio::io_context context_;
-  SimClock clock_;
   ScriptedStream stream_{context_.get_executor()};
   FrameReader reader_{stream_, clock_, FrameLimits()};
 };

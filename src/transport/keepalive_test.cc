@@ -66,8 +66,8 @@ class KeepaliveTest : public ::testing::Test {
     return bytes;
   }
 
+  SimClock clock_;  // before what sleeps by it
   asio::io_context context_;
-  SimClock clock_;
   ScriptedStream stream_{context_.get_executor()};
   FrameReader reader_{stream_, clock_, FrameLimits()};
   FrameWriter writer_{stream_, context_.get_executor()};

@@ -1,0 +1,150 @@
+#include "membership/member.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace capstan {
+namespace {
+
+int64_t Seconds(Duration duration) {
+  return std::chrono::round<std::chrono::seconds>(duration).count();
+}
+
+}  // namespace
+
+Member::Member(Clock& clock, Logger logger, const Executor& executor,
+               MemberOptions options)
+    : clock_(clock),
+      logger_(std::move(logger)),
+      executor_(executor),
+      options_(std::move(options)),
+      started_(clock.Now()),
+      timer_(clock.NewTimer(executor)),
+      last_heard_(started_),
+      next_reminder_(started_ + options_.reminder) {}
+
+bool Member::Obey(const Office& office) {
+  if (office != office_ && office.term <= office_.term) return false;
+  // Run sleeps until it has something to complain about.
+  if (office_.term == 0 || lost_) WakeRun();
+  if (office != office_) {
+    logger_.Info("{} coordinator of term {}",
+                 office_.term == 0 ? "obeys the" : "now obeys the new",
+                 office.term);
+    office_ = office;
+  }
+  last_heard_ = clock_.Now();
+  if (lost_) {
+    lost_ = false;
+    logger_.Info("the coordinator is back");
+  }
+  return true;
+}
+
+TaskReport Member::Beat(const Office& office) {
+  const absl::MutexLock lock(&mutex_);
+  Obey(office);
+  return ReportLocked();
+}
+
+TaskReport Member::End(const Office& office) {
+  const absl::MutexLock lock(&mutex_);
+  if (Obey(office)) {
+    ended_ = true;
+    WakeRun();
+  }
+  return ReportLocked();
+}
+
+TaskReport Member::Report() const {
+  const absl::MutexLock lock(&mutex_);
+  return ReportLocked();
+}
+
+TaskReport Member::ReportLocked() const {
+  TaskReport report;
+  report.task = TaskName(options_.self);
+  report.version = options_.self.version;
+  report.incarnation = options_.self.incarnation;
+  report.pid = options_.pid;
+  report.uptime_ms = static_cast<uint64_t>(
+      std::chrono::floor<std::chrono::milliseconds>(clock_.Now() - started_)
+          .count());
+  if (options_.resident_bytes) {
+    report.resident_bytes = options_.resident_bytes();
+  }
+  report.office = office_;
+  report.insecure = options_.insecure;
+  return report;
+}
+
+void Member::Stop() {
+  const absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+  WakeRun();
+}
+
+void Member::WakeRun() {
+  asio::post(executor_, [timer = timer_] { timer->Cancel(); });
+}
+
+Task<absl::Status> Member::Run() {
+  for (;;) {
+    Outlook outlook = Look();
+    if (!absl::IsUnknown(outlook.end)) co_return outlook.end;
+    co_await timer_->SleepUntil(outlook.look_again);
+  }
+}
+
+Member::Outlook Member::Look() {
+  const absl::MutexLock lock(&mutex_);
+  if (ended_) return {kNever, absl::OkStatus()};
+  if (stopped_) return {kNever, absl::CancelledError("stopped")};
+  const MonotonicTime now = clock_.Now();
+  return office_.term == 0 ? LookForFirst(now) : LookForReturn(now);
+}
+
+Member::Outlook Member::LookForFirst(MonotonicTime now) {
+  const MonotonicTime limit = started_ + options_.start_timeout;
+  if (now >= limit) {
+    return {kNever,
+            absl::UnavailableError(absl::StrCat(
+                "no coordinator has called within ",
+                Seconds(options_.start_timeout),
+                " s: start the chief, or check that its cluster description "
+                "has this task's address"))};
+  }
+  if (now >= next_reminder_) {
+    next_reminder_ = now + options_.reminder;
+    logger_.Info("waits for the chief's first call, since {} s, for {} s more",
+                 Seconds(now - started_), Seconds(limit - now));
+  }
+  return {std::min(next_reminder_, limit), absl::UnknownError("")};
+}
+
+Member::Outlook Member::LookForReturn(MonotonicTime now) {
+  const MonotonicTime silent = last_heard_ + options_.silence;
+  const MonotonicTime limit = last_heard_ + options_.return_timeout;
+  if (now < silent) return {silent, absl::UnknownError("")};
+  if (now >= limit) {
+    return {kNever, absl::UnavailableError(absl::StrCat(
+                        "the coordinator of term ", office_.term,
+                        " has been silent for ", Seconds(now - last_heard_),
+                        " s and has not come back: the job is given up"))};
+  }
+  if (!lost_ || now >= next_reminder_) {
+    lost_ = true;
+    next_reminder_ = now + options_.reminder;
+    logger_.Warning(
+        "the coordinator of term {} has been silent for {} s; waits {} s more "
+        "for its return",
+        office_.term, Seconds(now - last_heard_), Seconds(limit - now));
+  }
+  return {std::min(next_reminder_, limit), absl::UnknownError("")};
+}
+
+}  // namespace capstan

@@ -1,0 +1,68 @@
+#include "membership/membership_service.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "membership/member.h"
+#include "wire/permissions.h"
+
+namespace capstan {
+namespace {
+
+bool IsMembership(Method method) {
+  return method == Method::kMemberBeat || method == Method::kMemberEnd ||
+         method == Method::kTaskStatus || method == Method::kJobStatus;
+}
+
+}  // namespace
+
+MembershipService::MembershipService(std::string role,
+                                     MembershipAnswers answers, Service& next)
+    : role_(std::move(role)), answers_(std::move(answers)), next_(next) {}
+
+Task<ServerReply> MembershipService::Serve(ServerCall& call) {
+  if (Check(call).ok() && !IsMembership(call.method()))
+    return next_.Serve(call);
+  return Reply(call);
+}
+
+absl::Status MembershipService::Check(const ServerCall& call) const {
+  return CheckPermission(call.method(), call.peer().role, role_);
+}
+
+Task<ServerReply> MembershipService::Reply(ServerCall& call) {
+  ServerReply reply;
+  reply.status = Check(call);
+  if (!reply.status.ok()) co_return reply;
+  absl::StatusOr<std::string> answer = Answer(call);
+  if (answer.ok()) {
+    reply.body = *std::move(answer);
+  } else {
+    reply.status = answer.status();
+  }
+  co_return reply;
+}
+
+absl::StatusOr<std::string> MembershipService::Answer(const ServerCall& call) {
+  if (call.method() == Method::kTaskStatus) {
+    return EncodeTaskReport(answers_.task());
+  }
+  if (call.method() == Method::kJobStatus) {
+    if (answers_.job == nullptr) {
+      return absl::UnimplementedError(
+          "only the coordinator knows the state of the whole job: ask chief/0");
+    }
+    return EncodeJobReport(answers_.job());
+  }
+  if (answers_.member == nullptr) {
+    return absl::UnimplementedError(
+        "a coordinator obeys nobody: check the addresses of the cluster");
+  }
+  const absl::StatusOr<Office> office = DecodeOffice(call.body());
+  if (!office.ok()) return office.status();
+  return EncodeTaskReport(call.method() == Method::kMemberEnd
+                              ? answers_.member->End(*office)
+                              : answers_.member->Beat(*office));
+}
+
+}  // namespace capstan

@@ -1,0 +1,41 @@
+// Answers the membership methods in every task, and passes the rest on.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "wire/membership.h"
+#include "wire/service.h"
+
+namespace capstan {
+
+class Member;
+
+// What a task has to say. A task has a member, the coordinator a job.
+struct MembershipAnswers {
+  std::function<TaskReport()> task;
+  Member* member = nullptr;
+  std::function<JobReport()> job = nullptr;
+};
+
+// Checks first that the caller may call the method at all
+// (wire/permissions.h). Thread-safe, if what it is given is.
+class MembershipService final : public Service {
+ public:
+  // `role` is the task's own. `next` and the member must outlive the service.
+  MembershipService(std::string role, MembershipAnswers answers, Service& next);
+
+  Task<ServerReply> Serve(ServerCall& call) override;
+
+ private:
+  // The answer to a method of this service's own.
+  absl::StatusOr<std::string> Answer(const ServerCall& call);
+  Task<ServerReply> Reply(ServerCall& call);
+  absl::Status Check(const ServerCall& call) const;
+
+  const std::string role_;
+  const MembershipAnswers answers_;
+  Service& next_;
+};
+
+}  // namespace capstan

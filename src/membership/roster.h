@@ -1,0 +1,75 @@
+// The coordinator's side of a job: who is there. It calls every task a few
+// times per second, keeps what it learns, and ends the job in the end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "capstan/cluster_spec.h"
+#include "wire/channel.h"
+#include "wire/hello.h"
+#include "wire/membership.h"
+
+namespace capstan {
+
+struct RosterOptions {
+  Hello self;
+  // A task that stops answering is shown as unreachable after at most the sum
+  // of these two.
+  Duration beat_interval = std::chrono::milliseconds(250);
+  Duration beat_timeout = std::chrono::milliseconds(1250);
+  // While AwaitAll waits it says for whom this often.
+  Duration reminder = std::chrono::seconds(5);
+  // How long End waits for each task's answer.
+  Duration end_timeout = std::chrono::seconds(1);
+  // Called on the executor when another coordinator has taken over: this one
+  // must do nothing more and exit.
+  std::function<void(const absl::Status&)> on_deposed;
+};
+
+class Roster {
+ public:
+  // Channels should try again to connect at least this often: a task that comes
+  // up is found as soon.
+  static constexpr Duration kMaxBackoff = std::chrono::milliseconds(500);
+
+  // The channel to a task; the roster closes it.
+  using NewChannel = std::function<std::unique_ptr<Channel>(
+      const TaskId& task, const std::string& address)>;
+
+  // `clock` must outlive what runs on the executor. All tasks of `spec` but
+  // self are called.
+  Roster(Clock& clock, Logger logger, const Executor& executor,
+         const ClusterSpec& spec, RosterOptions options,
+         const NewChannel& new_channel);
+  // Stops calling, without a word to the tasks.
+  ~Roster();
+
+  // On the executor: begins to call.
+  void Start();
+
+  // On the executor: waits until all workers and servers answer.
+  // DeadlineExceeded after `timeout`, with those that are missing and why.
+  // FailedPrecondition or PermissionDenied at once, if a task belongs to
+  // another job, say: waiting would not mend it. Aborted if another coordinator
+  // has taken over, Cancelled after End.
+  Task<absl::Status> AwaitAll(Duration timeout);
+
+  // On the executor: tells all tasks that answer that the job is over, and
+  // stops. Unavailable, naming them, if some could not be told.
+  Task<absl::Status> End();
+
+  // From any thread.
+  JobReport Report() const;
+
+ private:
+  class Core;
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace capstan

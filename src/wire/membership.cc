@@ -1,0 +1,137 @@
+#include "wire/membership.h"
+
+#include "absl/strings/str_cat.h"
+#include "wire/wire.pb.h"
+
+namespace capstan {
+namespace {
+
+template <typename Message>
+absl::StatusOr<Message> Parse(std::string_view body, const char* what) {
+  Message message;
+  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " that cannot be parsed"));
+  }
+  return message;
+}
+
+void Fill(wire::OfficeMessage& message, const Office& office) {
+  message.set_term(office.term);
+  message.set_holder(office.holder);
+}
+
+Office Read(const wire::OfficeMessage& message) {
+  return {.term = message.term(), .holder = message.holder()};
+}
+
+void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
+  message.set_task(report.task);
+  message.set_version(report.version);
+  message.set_incarnation(report.incarnation);
+  message.set_pid(report.pid);
+  message.set_uptime_ms(report.uptime_ms);
+  message.set_resident_bytes(report.resident_bytes);
+  Fill(*message.mutable_office(), report.office);
+  message.set_insecure(report.insecure);
+}
+
+TaskReport Read(const wire::TaskReportMessage& message) {
+  TaskReport report;
+  report.task = message.task();
+  report.version = message.version();
+  report.incarnation = message.incarnation();
+  report.pid = message.pid();
+  report.uptime_ms = message.uptime_ms();
+  report.resident_bytes = message.resident_bytes();
+  report.office = Read(message.office());
+  report.insecure = message.insecure();
+  return report;
+}
+
+}  // namespace
+
+std::string_view TaskStateName(TaskState state) {
+  switch (state) {
+    case TaskState::kMissing:
+      return "missing";
+    case TaskState::kHealthy:
+      return "healthy";
+    case TaskState::kUnreachable:
+      return "unreachable";
+    case TaskState::kRestarted:
+      return "restarted";
+  }
+  return "unknown";
+}
+
+std::string EncodeOffice(const Office& office) {
+  wire::OfficeMessage message;
+  Fill(message, office);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<Office> DecodeOffice(std::string_view body) {
+  absl::StatusOr<wire::OfficeMessage> message =
+      Parse<wire::OfficeMessage>(body, "an office");
+  if (!message.ok()) return message.status();
+  if (message->term() == 0) {
+    return absl::InvalidArgumentError("an office of term 0, which is nobody's");
+  }
+  return Read(*message);
+}
+
+std::string EncodeTaskReport(const TaskReport& report) {
+  wire::TaskReportMessage message;
+  Fill(message, report);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body) {
+  absl::StatusOr<wire::TaskReportMessage> message =
+      Parse<wire::TaskReportMessage>(body, "a task's report");
+  if (!message.ok()) return message.status();
+  return Read(*message);
+}
+
+std::string EncodeJobReport(const JobReport& report) {
+  wire::JobReportMessage message;
+  Fill(*message.mutable_office(), report.office);
+  for (const TaskEntry& entry : report.tasks) {
+    wire::TaskEntryMessage& task = *message.add_tasks();
+    task.set_task(entry.task);
+    task.set_address(entry.address);
+    task.set_state(static_cast<uint32_t>(entry.state));
+    task.set_since_ms(entry.since_ms);
+    task.set_restarts(entry.restarts);
+    Fill(*task.mutable_report(), entry.report);
+    task.set_error(entry.error);
+  }
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<JobReport> DecodeJobReport(std::string_view body) {
+  absl::StatusOr<wire::JobReportMessage> message =
+      Parse<wire::JobReportMessage>(body, "a job's report");
+  if (!message.ok()) return message.status();
+  JobReport report;
+  report.office = Read(message->office());
+  for (const wire::TaskEntryMessage& task : message->tasks()) {
+    if (task.state() > static_cast<uint32_t>(TaskState::kRestarted)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a job's report with the unknown state ", task.state()));
+    }
+    TaskEntry entry;
+    entry.task = task.task();
+    entry.address = task.address();
+    entry.state = static_cast<TaskState>(task.state());
+    entry.since_ms = task.since_ms();
+    entry.restarts = task.restarts();
+    entry.report = Read(task.report());
+    entry.error = task.error();
+    report.tasks.push_back(std::move(entry));
+  }
+  return report;
+}
+
+}  // namespace capstan

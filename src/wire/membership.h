@@ -1,0 +1,82 @@
+// What the tasks of a job tell one another about being in it.
+//
+// The coordinator calls every task a few times per second (kMemberBeat); the
+// answer is the task's report. A task obeys one coordinator at a time, the one
+// in the highest term that it has seen; others see in its report whom. At the
+// end of the job the coordinator says so (kMemberEnd), and tasks exit.
+// Thread-safe: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace capstan {
+
+// A coordinator's claim to the job. One that starts takes a term above all that
+// it hears of, so the later one wins. Of two that start at once, each in the
+// same term with a part of the tasks, the one with the higher incarnation goes
+// on to the next term.
+struct Office {
+  uint64_t term = 0;    // 0: nobody
+  uint64_t holder = 0;  // the coordinator's incarnation
+
+  friend bool operator==(const Office&, const Office&) = default;
+};
+
+// What a task says of itself.
+struct TaskReport {
+  std::string task;  // "ps/0"
+  std::string version;
+  uint64_t incarnation = 0;
+  int64_t pid = 0;
+  uint64_t uptime_ms = 0;
+  uint64_t resident_bytes = 0;
+  Office office;          // whom it obeys
+  bool insecure = false;  // reachable from other machines without TLS
+
+  friend bool operator==(const TaskReport&, const TaskReport&) = default;
+};
+
+// What the coordinator knows of a task. The numbers are on the wire.
+enum class TaskState : uint8_t {
+  kMissing = 0,      // not seen yet
+  kHealthy = 1,      // answers, and is the process that first did
+  kUnreachable = 2,  // did answer, and does not now
+  kRestarted = 3,    // answers, and is another process than at first
+};
+
+// "missing", "healthy", ...
+std::string_view TaskStateName(TaskState state);
+
+struct TaskEntry {
+  std::string task;
+  std::string address;
+  TaskState state = TaskState::kMissing;
+  uint64_t since_ms = 0;  // how long it has been in this state
+  uint32_t restarts = 0;
+  TaskReport report;  // the last one; empty if it is missing
+  std::string error;  // why it is missing or unreachable
+
+  friend bool operator==(const TaskEntry&, const TaskEntry&) = default;
+};
+
+struct JobReport {
+  Office office;
+  std::vector<TaskEntry> tasks;
+
+  friend bool operator==(const JobReport&, const JobReport&) = default;
+};
+
+// The bodies. Decoding fails with InvalidArgument.
+std::string EncodeOffice(const Office& office);
+absl::StatusOr<Office> DecodeOffice(std::string_view body);
+std::string EncodeTaskReport(const TaskReport& report);
+absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body);
+std::string EncodeJobReport(const JobReport& report);
+absl::StatusOr<JobReport> DecodeJobReport(std::string_view body);
+
+}  // namespace capstan

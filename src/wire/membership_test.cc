@@ -1,0 +1,78 @@
+#include "wire/membership.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/status_matchers.h"
+
+namespace capstan {
+namespace {
+
+using testing::StatusIs;
+
+TaskReport Report() {
+  TaskReport report;
+  report.task = "ps/1";
+  report.version = "0.1.0";
+  report.incarnation = UINT64_MAX;
+  report.pid = 4321;
+  report.uptime_ms = 5;
+  report.resident_bytes = uint64_t{1} << 40;
+  report.office = {.term = 3, .holder = 9};
+  report.insecure = true;
+  return report;
+}
+
+TEST(MembershipTest, OfficesRoundTrip) {
+  const Office office{.term = 7, .holder = UINT64_MAX};
+  EXPECT_EQ(DecodeOffice(EncodeOffice(office)).value(), office);
+}
+
+TEST(MembershipTest, NobodysOfficeIsRefused) {
+  EXPECT_THAT(DecodeOffice(""), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(MembershipTest, TaskReportsRoundTrip) {
+  EXPECT_EQ(DecodeTaskReport(EncodeTaskReport(Report())).value(), Report());
+}
+
+TEST(MembershipTest, JobReportsRoundTrip) {
+  JobReport report;
+  report.office = {.term = 1, .holder = 2};
+  report.tasks.resize(2);
+  report.tasks[0].task = "ps/1";
+  report.tasks[0].address = "127.0.0.1:7000";
+  report.tasks[0].state = TaskState::kRestarted;
+  report.tasks[0].since_ms = 1234;
+  report.tasks[0].restarts = 2;
+  report.tasks[0].report = Report();
+  report.tasks[1].task = "worker/0";
+  report.tasks[1].error = "connection refused \xff";
+  EXPECT_EQ(DecodeJobReport(EncodeJobReport(report)).value(), report);
+}
+
+TEST(MembershipTest, GarbageIsRefused) {
+  const std::string garbage(10, '\xff');
+  EXPECT_THAT(DecodeOffice(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeTaskReport(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeJobReport(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(MembershipTest, UnknownStatesAreRefused) {
+  JobReport report;
+  report.tasks.resize(1);
+  report.tasks[0].state = static_cast<TaskState>(4);
+  EXPECT_THAT(DecodeJobReport(EncodeJobReport(report)),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(MembershipTest, StatesHaveNames) {
+  EXPECT_EQ(TaskStateName(TaskState::kMissing), "missing");
+  EXPECT_EQ(TaskStateName(TaskState::kRestarted), "restarted");
+  EXPECT_EQ(TaskStateName(static_cast<TaskState>(9)), "unknown");
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,50 @@
+// Which role may call which method. The roles are those that a certificate
+// names (transport/certificate_names.h): chief, worker, ps, evaluator, and
+// admin for people. Without TLS a caller is whoever it says it is, and this
+// catches mistakes only.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "wire/method.h"
+
+namespace capstan {
+
+// A set of roles.
+enum Callers : uint8_t {
+  kCallerChief = 1,
+  kCallerWorker = 2,
+  kCallerPs = 4,
+  kCallerEvaluator = 8,
+  kCallerAdmin = 16,
+  kCallerAny = 31,
+};
+
+struct MethodPermission {
+  Method method;
+  std::string_view name;  // for messages
+  Callers callers;
+};
+
+// Every method that may be called at all: one that is not here is refused.
+inline constexpr std::array kMethodPermissions = {
+    MethodPermission{Method::kProbeEcho, "ProbeEcho", kCallerAny},
+    MethodPermission{Method::kProbeSink, "ProbeSink", kCallerAny},
+    MethodPermission{Method::kProbeSource, "ProbeSource", kCallerAny},
+    MethodPermission{Method::kMemberBeat, "MemberBeat", kCallerChief},
+    MethodPermission{Method::kMemberEnd, "MemberEnd", kCallerChief},
+    MethodPermission{Method::kTaskStatus, "TaskStatus", kCallerAny},
+    MethodPermission{Method::kJobStatus, "JobStatus", kCallerAny},
+};
+
+// OK if a task or person of `role` may call `method` of a task of `self_role`.
+// Else PermissionDenied, naming the method, the caller and who may. A method
+// or a role that is not known is denied.
+absl::Status CheckPermission(Method method, std::string_view role,
+                             std::string_view self_role);
+
+}  // namespace capstan

@@ -1,0 +1,236 @@
+// Who is in the job, whatever happens to its tasks: the real Member and Roster
+// over the real wire, in simulation.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "membership/sim_job.h"
+#include "testing/status_matchers.h"
+
+namespace capstan::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Duration kSecond = std::chrono::seconds(1);
+
+// Two workers and two servers, for a few seeds.
+class MembershipTest : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  void StartHealthy() {
+    job_.StartAll();
+    AwaitAll();
+  }
+  void AwaitAll() {
+    ASSERT_TRUE(job_.RunUntil(
+        [this] { return job_.coordinator().awaited.has_value(); }));
+    ASSERT_OK(*job_.coordinator().awaited);
+  }
+  bool AllEnded() {
+    for (const char* task : {"ps/0", "ps/1", "worker/0", "worker/1"}) {
+      if (!job_.Ended(task)) return false;
+    }
+    return true;
+  }
+  MonotonicTime Now() { return job_.world().clock().Now(); }
+
+  SimJob job_{GetParam(), 2, 2};
+};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, MembershipTest, ::testing::Range(1ul, 21ul));
+
+TEST_P(MembershipTest, AllAreThere) {
+  StartHealthy();
+  for (const char* task : {"ps/0", "ps/1", "worker/0", "worker/1"}) {
+    const TaskEntry entry = job_.Entry(task);
+    EXPECT_EQ(entry.state, TaskState::kHealthy) << task;
+    EXPECT_EQ(entry.report.task, task);
+    EXPECT_EQ(entry.restarts, 0u);
+  }
+  EXPECT_EQ(job_.office().term, 1u);
+}
+
+TEST_P(MembershipTest, TasksComeUpInAnyOrder) {
+  job_.Start("chief/0");
+  job_.RunFor(3 * kSecond);
+  job_.Start("worker/1");
+  job_.RunFor(3 * kSecond);
+  job_.Start("ps/0");
+  job_.Start("ps/1");
+  // It has said for whom it waits.
+  EXPECT_THAT(job_.Log(), HasSubstr("waits for 3 of 4 tasks, since 5 s: "));
+  EXPECT_THAT(job_.Log(),
+              HasSubstr("ps/0 at sim:ps0:7077: could not be reached"));
+  job_.RunFor(30 * kSecond);
+  EXPECT_FALSE(job_.coordinator().awaited.has_value());
+  job_.Start("worker/0");
+  AwaitAll();
+}
+
+TEST_P(MembershipTest, MissingTasksAreListed) {
+  job_.Start("chief/0");
+  job_.Start("ps/0");
+  job_.Start("worker/0");
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().awaited.has_value(); }));
+  EXPECT_THAT(*job_.coordinator().awaited,
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("2 of 4 tasks"), HasSubstr("60 s"),
+                             HasSubstr("worker/1 at sim:worker1:7077"),
+                             HasSubstr("ps/1 at sim:ps1:7077"),
+                             Not(HasSubstr("worker/0")))));
+}
+
+TEST_P(MembershipTest, TaskOfAnotherJobIsNotWaitedFor) {
+  job_.job_of["ps/1"] = "another";
+  const MonotonicTime start = Now();
+  job_.StartAll();
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().awaited.has_value(); }));
+  EXPECT_THAT(*job_.coordinator().awaited,
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("'another'"), HasSubstr("'job'"))));
+  EXPECT_LT(Now() - start, 5 * kSecond);
+}
+
+TEST_P(MembershipTest, KilledTaskIsShownAndComesBackAsAnother) {
+  StartHealthy();
+  const uint64_t before = job_.Entry("worker/1").report.incarnation;
+  job_.world().Crash(job_.node("worker/1"), SimCrash::kProcess);
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("worker/1").state, TaskState::kUnreachable);
+  EXPECT_EQ(job_.Entry("worker/0").state, TaskState::kHealthy);
+  EXPECT_THAT(job_.Log(), HasSubstr("worker/1 is unreachable"));
+  job_.world().Restart(job_.node("worker/1"));
+  job_.RunFor(2 * kSecond);
+  const TaskEntry entry = job_.Entry("worker/1");
+  EXPECT_EQ(entry.state, TaskState::kRestarted);
+  EXPECT_EQ(entry.restarts, 1u);
+  EXPECT_NE(entry.report.incarnation, before);
+}
+
+// Also if it comes back so soon that nobody missed it.
+TEST_P(MembershipTest, QuickRestartIsNoticed) {
+  StartHealthy();
+  job_.world().Crash(job_.node("ps/0"), SimCrash::kProcess);
+  job_.world().Restart(job_.node("ps/0"));
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kRestarted);
+  EXPECT_EQ(job_.Entry("ps/0").restarts, 1u);
+}
+
+TEST_P(MembershipTest, HungTaskIsShownAndIsTheSameAfterwards) {
+  StartHealthy();
+  job_.world().Hang(job_.node("ps/1"));
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kUnreachable);
+  job_.world().Resume(job_.node("ps/1"));
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kHealthy);
+  EXPECT_EQ(job_.Entry("ps/1").restarts, 0u);
+}
+
+TEST_P(MembershipTest, LostMachineIsShown) {
+  StartHealthy();
+  job_.world().Crash(job_.node("ps/1"), SimCrash::kMachine);
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kUnreachable);
+}
+
+TEST_P(MembershipTest, CutOffTaskIsShownAndHeals) {
+  StartHealthy();
+  job_.world().Partition(job_.node("worker/0"), job_.node("chief/0"));
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("worker/0").state, TaskState::kUnreachable);
+  job_.world().Heal(job_.node("worker/0"), job_.node("chief/0"));
+  ASSERT_TRUE(job_.RunUntil(
+      [this] { return job_.Entry("worker/0").state == TaskState::kHealthy; }));
+}
+
+TEST_P(MembershipTest, EndOfTheJobEndsAllTasks) {
+  StartHealthy();
+  const MonotonicTime start = Now();
+  job_.End();
+  ASSERT_TRUE(job_.RunUntil([this] { return AllEnded(); }));
+  EXPECT_LE(Now() - start, 2 * kSecond);
+  EXPECT_OK(*job_.Ended("ps/0"));
+  EXPECT_OK(*job_.Ended("worker/1"));
+  job_.RunFor(2 * kSecond);
+  ASSERT_TRUE(job_.coordinator().told.has_value());
+  EXPECT_OK(*job_.coordinator().told);
+}
+
+TEST_P(MembershipTest, WhoCannotBeToldIsNamed) {
+  StartHealthy();
+  job_.world().Hang(job_.node("ps/1"));
+  job_.End();
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().told.has_value(); }));
+  EXPECT_THAT(*job_.coordinator().told,
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ps/1")));
+}
+
+TEST_P(MembershipTest, TasksGiveUpACoordinatorThatStaysAway) {
+  StartHealthy();
+  const MonotonicTime start = Now();
+  job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+  ASSERT_TRUE(job_.RunUntil([this] { return AllEnded(); }));
+  EXPECT_GE(Now() - start, 59 * kSecond);
+  EXPECT_LE(Now() - start, 62 * kSecond);
+  EXPECT_THAT(*job_.Ended("ps/0"), StatusIs(absl::StatusCode::kUnavailable,
+                                            HasSubstr("silent for 60 s")));
+  EXPECT_THAT(job_.Log(), HasSubstr("has been silent for 2 s; waits 58 s"));
+}
+
+TEST_P(MembershipTest, CoordinatorComesBackInTheNextTerm) {
+  StartHealthy();
+  job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+  job_.RunFor(20 * kSecond);
+  job_.coordinator() = {};
+  job_.world().Restart(job_.node("chief/0"));
+  AwaitAll();
+  EXPECT_EQ(job_.office().term, 2u);
+  EXPECT_THAT(job_.Log(), HasSubstr("the coordinator is back"));
+  job_.RunFor(100 * kSecond);
+  EXPECT_FALSE(job_.Ended("ps/0").has_value());
+  EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kHealthy);
+}
+
+TEST_P(MembershipTest, LaterCoordinatorWinsAndTheOtherIsTold) {
+  StartHealthy();
+  job_.Start("rival");
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().deposed.has_value(); }));
+  EXPECT_THAT(*job_.coordinator().deposed,
+              StatusIs(absl::StatusCode::kAborted,
+                       AllOf(HasSubstr("term 2"), HasSubstr("term 1"))));
+  ASSERT_TRUE(job_.RunUntil(
+      [this] { return job_.coordinator("rival").awaited.has_value(); }));
+  EXPECT_OK(*job_.coordinator("rival").awaited);
+  EXPECT_FALSE(job_.coordinator("rival").deposed.has_value());
+  EXPECT_EQ(job_.Entry("ps/0", "rival").report.office, job_.office("rival"));
+}
+
+TEST_P(MembershipTest, OfTwoThatStartAtOnceOneRemains) {
+  job_.StartAll();
+  job_.Start("rival");
+  ASSERT_TRUE(job_.RunUntil([this] {
+    return job_.coordinator().deposed || job_.coordinator("rival").deposed;
+  }));
+  job_.RunFor(10 * kSecond);
+  EXPECT_NE(job_.coordinator().deposed.has_value(),
+            job_.coordinator("rival").deposed.has_value());
+}
+
+TEST_P(MembershipTest, TaskThatNobodyCallsGivesUp) {
+  job_.member_options.start_timeout = 30 * kSecond;
+  job_.Start("ps/0");
+  ASSERT_TRUE(job_.RunUntil([this] { return job_.Ended("ps/0").has_value(); }));
+  EXPECT_THAT(*job_.Ended("ps/0"), StatusIs(absl::StatusCode::kUnavailable,
+                                            HasSubstr("within 30 s")));
+  EXPECT_THAT(job_.Log(), HasSubstr("waits for the chief's first call"));
+}
+
+}  // namespace
+}  // namespace capstan::testing
