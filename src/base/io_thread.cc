@@ -63,7 +63,9 @@ IoThreads::IoThreads(int count) {
   }
 }
 
-IoThreads::~IoThreads() {
+IoThreads::~IoThreads() { Stop(); }
+
+void IoThreads::Stop() {
   for (const std::unique_ptr<IoThread>& thread : threads_) thread->Stop();
 }
 

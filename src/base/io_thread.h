@@ -44,6 +44,8 @@ class IoThreads {
  public:
   explicit IoThreads(int count);
   ~IoThreads();
+  // As IoThread::Stop, for all.
+  void Stop();
   int size() const { return static_cast<int>(threads_.size()); }
   // The executor of thread `index` modulo the number of threads.
   Executor executor(size_t index) {

@@ -15,6 +15,10 @@ namespace capstan {
 
 using Action = std::function<int()>;
 
+void AddCertsCommand(CLI::App& app, Action& action);
+void AddRunCommand(CLI::App& app, Action& action);
+void AddServerCommand(CLI::App& app, Action& action);
+void AddStatusCommand(CLI::App& app, Action& action);
 void AddVersionCommand(CLI::App& app, Action& action);
 
 }  // namespace capstan

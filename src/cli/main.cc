@@ -6,19 +6,36 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "cli/usage_error.h"
 
 namespace capstan {
 namespace {
 
+constexpr char kFooter[] = R"(
+Examples:
+  capstan run -w 2 -s 1 -- ./train    start ./train as a cluster on this machine
+  capstan run --help                  all about one command
+
+The exit code is 0 if all went well, 2 if the command line is wrong, and else
+what the command says.)";
+
 int Main(int argc, char** argv) {
-  CLI::App app("Parameter-server training: start clusters, look at them.");
+  CLI::App app("Parameter-server training: start clusters, look at them.",
+               "capstan");
   app.require_subcommand(1);
+  app.footer(kFooter);
   Action action;
+  AddCertsCommand(app, action);
+  AddRunCommand(app, action);
+  AddServerCommand(app, action);
+  AddStatusCommand(app, action);
   AddVersionCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    fmt::print(stderr, "capstan: {}\n", DescribeUsageError(app, error));
+    return kUsageExitCode;
   }
   return action();
 }

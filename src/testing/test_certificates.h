@@ -2,11 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "transport/tls/certificate_authority.h"
 #include "transport/tls/tls_context.h"
 
 namespace capstan::testing {
@@ -21,14 +21,14 @@ struct CertificateOptions {
   std::string extended_key_usage;
 };
 
-// A private CA with its key in memory and its certificate in a file. Aborts if
-// OpenSSL fails.
+// A private CA with its key in memory and its certificate in a file: what
+// transport/tls/certificate_authority.h makes, written down. Aborts if that
+// fails.
 class TestAuthority {
  public:
   // Writes NAME.pem into `directory`.
   explicit TestAuthority(const std::string& directory,
                          const std::string& name = "ca");
-  ~TestAuthority();
 
   const std::string& ca_file() const { return ca_file_; }
 
@@ -42,11 +42,9 @@ class TestAuthority {
   TlsOptions Issue(const std::string& name, const std::string& role) const;
 
  private:
-  struct Keys;
-
   const std::string directory_;
   const std::string ca_file_;
-  const std::unique_ptr<Keys> keys_;
+  const CertificateAuthority authority_;
 };
 
 }  // namespace capstan::testing

@@ -41,24 +41,34 @@ std::string ModeText(mode_t mode) {
   return text;
 }
 
+// Who may have access to a file: anybody; its owner, whoever that is; or this
+// user, besides root.
+enum class Access { kAnybody, kOwner, kSelf };
+
 absl::Status CheckFile(const std::string& what, const std::string& path,
-                       const struct stat& info, bool secret) {
+                       const struct stat& info, Access access) {
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, " '", path, "' is not a file"));
   }
   // The permissions of the opened file, not of whatever has its name by now.
-  if (secret && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if (access != Access::kAnybody && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         what, " '", path, "' is open to others than its owner (mode ",
         ModeText(info.st_mode), "); run: chmod 600 ", path));
   }
+  if (access == Access::kSelf && info.st_uid != ::geteuid() &&
+      info.st_uid != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(what, " '", path, "' belongs to another user (uid ",
+                     info.st_uid, "); run: chown ", ::geteuid(), " ", path));
+  }
   return absl::OkStatus();
 }
 
-// Reads a file whole. `secret` ones must be readable by their owner only.
+// Reads a file whole, unless others have access to it.
 absl::StatusOr<std::string> ReadFile(const std::string& what,
-                                     const std::string& path, bool secret) {
+                                     const std::string& path, Access access) {
   if (path.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("no ", what, " given"));
   }
@@ -67,7 +77,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& what,
   const absl::Cleanup close = [fd] { ::close(fd); };
   struct stat info;
   if (::fstat(fd, &info) != 0) return SystemError(what, path, errno);
-  const absl::Status allowed = CheckFile(what, path, info, secret);
+  const absl::Status allowed = CheckFile(what, path, info, access);
   if (!allowed.ok()) return allowed;
   std::string text(kMaxFileBytes, '\0');
   size_t size = 0;
@@ -102,7 +112,7 @@ std::string ToText(const ASN1_TIME* time) {
 
 absl::StatusOr<std::vector<OpensslPtr<X509>>> ReadCertificates(
     const std::string& what, const std::string& path) {
-  absl::StatusOr<std::string> text = ReadFile(what, path, /*secret=*/false);
+  absl::StatusOr<std::string> text = ReadFile(what, path, Access::kAnybody);
   if (!text.ok()) return text.status();
   const OpensslPtr<BIO> bio = NewBio(*text);
   std::vector<OpensslPtr<X509>> certificates;
@@ -126,7 +136,7 @@ absl::StatusOr<std::vector<OpensslPtr<X509>>> ReadCertificates(
 
 absl::StatusOr<OpensslPtr<EVP_PKEY>> ReadPrivateKey(const std::string& path) {
   const std::string what = "key file";
-  absl::StatusOr<std::string> text = ReadFile(what, path, /*secret=*/true);
+  absl::StatusOr<std::string> text = ReadFile(what, path, Access::kOwner);
   if (!text.ok()) return text.status();
   const absl::Cleanup forget = [&text] {
     OPENSSL_cleanse(text->data(), text->size());
@@ -143,6 +153,11 @@ absl::StatusOr<OpensslPtr<EVP_PKEY>> ReadPrivateKey(const std::string& path) {
         "' holds no PEM private key without a password: ", OpensslReason()));
   }
   return key;
+}
+
+absl::StatusOr<std::string> ReadSecretFile(const std::string& what,
+                                           const std::string& path) {
+  return ReadFile(what, path, Access::kSelf);
 }
 
 absl::Status CheckValidity(const std::string& path, const X509* certificate,

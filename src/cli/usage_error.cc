@@ -1,0 +1,94 @@
+#include "cli/usage_error.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <vector>
+
+#include "cli/nearest_word.h"
+
+namespace capstan {
+namespace {
+
+// The command that the user chose, or the program itself; `name` becomes how
+// it is called.
+const CLI::App& Chosen(const CLI::App& app, std::string& name) {
+  const CLI::App* chosen = &app;
+  name = app.get_name();
+  while (!chosen->get_subcommands().empty()) {
+    chosen = chosen->get_subcommands().front();
+    name += " " + chosen->get_name();
+  }
+  return *chosen;
+}
+
+std::vector<std::string> Commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> Flags(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string Unknown(std::string_view kind, const std::string& word,
+                    const std::string& nearest) {
+  std::string text = fmt::format("unknown {} '{}'", kind, word);
+  if (!nearest.empty()) text += fmt::format("; did you mean '{}'?", nearest);
+  return text;
+}
+
+// About the first of the words that nobody took.
+std::string DescribeUnknown(const CLI::App& app, const std::string& word) {
+  if (word.size() > 1 && word.front() == '-') {
+    const std::string flag = word.substr(0, word.find('='));
+    // One letter is as near to any other.
+    const bool is_letter = flag.size() == 2;
+    return Unknown("flag", flag,
+                   is_letter ? "" : NearestWord(flag, Flags(app)));
+  }
+  const std::vector<std::string> commands = Commands(app);
+  if (commands.empty()) return fmt::format("unexpected '{}'", word);
+  return Unknown("command", word, NearestWord(word, commands));
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) {
+    joined += (joined.empty() ? "" : ", ") + word;
+  }
+  return joined;
+}
+
+}  // namespace
+
+std::string DescribeUsageError(const CLI::App& app,
+                               const CLI::ParseError& error) {
+  std::string name;
+  const CLI::App& chosen = Chosen(app, name);
+  std::vector<std::string> unknown = chosen.remaining();
+  // What a command does not know, the parser offers to those above it.
+  if (unknown.empty()) unknown = app.remaining();
+  std::string text = error.what();
+  // (An error of a command's own is told from the parser's by its name.)
+  const bool is_unknown = error.get_name() == "ExtrasError" || &chosen == &app;
+  if (is_unknown && !unknown.empty() && unknown.front() != "--") {
+    text = DescribeUnknown(chosen, unknown.front());
+  } else if (&chosen == &app && !Commands(app).empty()) {
+    text = "a command is missing: " + Joined(Commands(app));
+  }
+  return fmt::format("{} (see {} --help)", text, name);
+}
+
+}  // namespace capstan

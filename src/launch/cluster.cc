@@ -1,0 +1,134 @@
+#include "capstan/cluster.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "cluster/task_id.h"
+#include "launch/make_cluster.h"
+
+namespace capstan {
+namespace {
+
+MemberState ToMemberState(TaskState state) {
+  switch (state) {
+    case TaskState::kMissing:
+      return MemberState::kMissing;
+    case TaskState::kHealthy:
+      return MemberState::kHealthy;
+    case TaskState::kUnreachable:
+      return MemberState::kUnreachable;
+    case TaskState::kRestarted:
+      return MemberState::kRestarted;
+  }
+  return MemberState::kMissing;
+}
+
+std::chrono::milliseconds Milliseconds(uint64_t count) {
+  return std::chrono::milliseconds(static_cast<int64_t>(count));
+}
+
+// "3.2 s", "12 min", "5 h": enough for people.
+std::string Age(std::chrono::milliseconds age) {
+  const double seconds = std::chrono::duration<double>(age).count();
+  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 6'000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.0f} h", seconds / 3'600);
+}
+
+std::string Memory(uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string State(const TaskInfo& info) {
+  std::string text = fmt::format(
+      "{} {}", StateName(info.state),
+      info.state == MemberState::kHealthy ? "" : "since " + Age(info.since));
+  if (info.state == MemberState::kHealthy) text.pop_back();
+  if (info.restarts > 0) text += fmt::format(", {}x", info.restarts);
+  return text;
+}
+
+}  // namespace
+
+struct Cluster::Impl {
+  CoordinatorTask& task;
+};
+
+Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cluster::~Cluster() = default;
+
+const ClusterSpec& Cluster::spec() const noexcept {
+  return impl_->task.host().options().cluster.spec;
+}
+
+std::vector<TaskInfo> Cluster::Tasks() const {
+  ThrowIfError(impl_->task.deposed());
+  std::vector<TaskInfo> tasks;
+  for (const TaskEntry& entry : impl_->task.Report().tasks) {
+    tasks.push_back(ValueOrThrow(ToTaskInfo(entry)));
+  }
+  return tasks;
+}
+
+uint64_t Cluster::term() const { return impl_->task.Report().office.term; }
+
+std::string_view StateName(MemberState state) noexcept {
+  switch (state) {
+    case MemberState::kMissing:
+      return "missing";
+    case MemberState::kHealthy:
+      return "healthy";
+    case MemberState::kUnreachable:
+      return "unreachable";
+    case MemberState::kRestarted:
+      return "restarted";
+  }
+  return "invalid";
+}
+
+std::string ToTable(const std::vector<TaskInfo>& tasks) {
+  std::string table =
+      fmt::format("{:<12} {:<22} {:<28} {:>8} {:>10} {:>9}  {}\n", "TASK",
+                  "ADDRESS", "STATE", "PID", "MEMORY", "UPTIME", "INCARNATION");
+  for (const TaskInfo& info : tasks) {
+    const std::string task = info.task.ToString();
+    if (info.incarnation == 0) {
+      table += fmt::format("{:<12} {:<22} {:<28}\n", task, info.address,
+                           State(info));
+    } else {
+      table += fmt::format(
+          "{:<12} {:<22} {:<28} {:>8} {:>10} {:>9}  {:016x}{}\n", task,
+          info.address, State(info), info.pid, Memory(info.memory_bytes),
+          Age(info.uptime), info.incarnation,
+          info.insecure ? "  INSECURE NETWORK" : "");
+    }
+  }
+  return table;
+}
+
+std::unique_ptr<Cluster> ClusterMaker::Make(CoordinatorTask& task) {
+  return std::unique_ptr<Cluster>(
+      new Cluster(std::make_unique<Cluster::Impl>(Cluster::Impl{task})));
+}
+
+absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry) {
+  absl::StatusOr<TaskId> task = ParseTaskId(entry.task);
+  if (!task.ok()) return task.status();
+  TaskInfo info;
+  info.task = *task;
+  info.address = entry.address;
+  info.state = ToMemberState(entry.state);
+  info.since = Milliseconds(entry.since_ms);
+  info.restarts = static_cast<int>(entry.restarts);
+  info.incarnation = entry.report.incarnation;
+  info.pid = entry.report.pid;
+  info.uptime = Milliseconds(entry.report.uptime_ms);
+  info.memory_bytes = entry.report.resident_bytes;
+  info.insecure = entry.report.insecure;
+  info.error = entry.error;
+  return info;
+}
+
+}  // namespace capstan

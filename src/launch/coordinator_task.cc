@@ -1,0 +1,119 @@
+#include "launch/coordinator_task.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/run_on.h"
+#include "base/status.h"
+#include "launch/resident_memory.h"
+
+namespace capstan {
+namespace {
+
+constexpr Duration kGrace = std::chrono::milliseconds(500);
+
+Task<> Call(std::function<void()> function) {
+  function();
+  co_return;
+}
+
+}  // namespace
+
+CoordinatorTask::CoordinatorTask(std::unique_ptr<TaskHost> host)
+    : host_(std::move(host)), started_(host_->clock().Now()) {
+  MembershipAnswers answers;
+  answers.task = [this] { return Self(); };
+  answers.job = [this] { return Report(); };
+  service_ = std::make_unique<MembershipService>(host_->self().role,
+                                                 std::move(answers), probe_);
+}
+
+absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
+    TaskOptions options, const OnDeposed& on_deposed,
+    std::shared_ptr<Network> network) {
+  absl::StatusOr<std::unique_ptr<TaskHost>> host =
+      TaskHost::Create(std::move(options), std::move(network));
+  if (!host.ok()) return host.status();
+  std::unique_ptr<CoordinatorTask> task(new CoordinatorTask(*std::move(host)));
+  // The roster first, as the service asks it.
+  task->MakeRoster(on_deposed);
+  CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
+  const auto start = [&task] { task->roster_->Start(); };
+  RunOn(task->host_->executor(), Call(start));
+  return task;
+}
+
+void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
+  RosterOptions options;
+  options.self = host_->self();
+  options.on_deposed = [this, on_deposed](const absl::Status& status) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      deposed_ = status;
+    }
+    if (on_deposed) on_deposed(status);
+  };
+  const auto new_channel = [this](const TaskId& task,
+                                  const std::string& address) {
+    return host_->NewChannel(task.ToString(), address);
+  };
+  const auto make = [&] {
+    roster_ = std::make_unique<Roster>(
+        host_->clock(), host_->logger(), host_->executor(),
+        host_->options().cluster.spec, std::move(options), new_channel);
+  };
+  RunOn(host_->executor(), Call(make));
+}
+
+CoordinatorTask::~CoordinatorTask() {
+  host_->Shutdown(kGrace);
+  const auto destroy = [this] { roster_ = nullptr; };
+  RunOn(host_->executor(), Call(destroy));
+  host_->StopThreads();
+}
+
+absl::Status CoordinatorTask::deposed() const {
+  const absl::MutexLock lock(&mutex_);
+  return deposed_;
+}
+
+absl::Status CoordinatorTask::AwaitAll() {
+  return RunOn(host_->executor(),
+               roster_->AwaitAll(host_->options().start_timeout));
+}
+
+absl::Status CoordinatorTask::End() {
+  return RunOn(host_->executor(), roster_->End());
+}
+
+TaskReport CoordinatorTask::Self() const {
+  TaskReport report;
+  report.task = host_->name();
+  report.version = host_->self().version;
+  report.incarnation = host_->self().incarnation;
+  report.pid = ::getpid();
+  report.uptime_ms =
+      static_cast<uint64_t>(std::chrono::floor<std::chrono::milliseconds>(
+                                host_->clock().Now() - started_)
+                                .count());
+  report.resident_bytes = ResidentBytes();
+  report.office = roster_->Report().office;
+  report.insecure = host_->insecure();
+  return report;
+}
+
+JobReport CoordinatorTask::Report() const {
+  JobReport report = roster_->Report();
+  TaskEntry self;
+  self.task = host_->name();
+  self.address = host_->options().cluster.spec.task_address(
+      *host_->options().cluster.task);
+  self.state = TaskState::kHealthy;
+  self.report = Self();
+  self.since_ms = self.report.uptime_ms;
+  report.tasks.insert(report.tasks.begin(), std::move(self));
+  return report;
+}
+
+}  // namespace capstan

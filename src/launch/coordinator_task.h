@@ -1,0 +1,60 @@
+// The coordinator in this process.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "launch/task_host.h"
+#include "membership/membership_service.h"
+#include "membership/roster.h"
+#include "wire/probe_service.h"
+
+namespace capstan {
+
+// Used from one thread, but for Report.
+class CoordinatorTask {
+ public:
+  using OnDeposed = std::function<void(const absl::Status&)>;
+
+  // Listens, and begins to call the other tasks. `on_deposed` as in
+  // RosterOptions. Errors as in TaskHost.
+  static absl::StatusOr<std::unique_ptr<CoordinatorTask>> Start(
+      TaskOptions options, const OnDeposed& on_deposed = nullptr,
+      std::shared_ptr<Network> network = nullptr);
+  // Without a word to the tasks, unless End has told them.
+  ~CoordinatorTask();
+
+  // As Roster::AwaitAll, with the time-out of the options.
+  absl::Status AwaitAll();
+  // As Roster::End.
+  absl::Status End();
+
+  // From any thread: all tasks, the coordinator first.
+  JobReport Report() const;
+
+  // From any thread: Aborted once another coordinator has taken over, else OK.
+  absl::Status deposed() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const TaskHost& host() const { return *host_; }
+
+ private:
+  explicit CoordinatorTask(std::unique_ptr<TaskHost> host);
+  void MakeRoster(const OnDeposed& on_deposed);
+  // What the coordinator says of itself.
+  TaskReport Self() const;
+
+  // The host's threads are stopped before any of this goes.
+  const std::unique_ptr<TaskHost> host_;
+  const MonotonicTime started_;
+  std::unique_ptr<Roster> roster_;
+  ProbeService probe_;
+  std::unique_ptr<MembershipService> service_;
+
+  mutable absl::Mutex mutex_;
+  absl::Status deposed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace capstan

@@ -1,0 +1,44 @@
+#include "launch/held_ports.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan {
+namespace {
+
+absl::Status NoPort(const char* call) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no free port on 127.0.0.1: ", call, ": ", strerror(errno)));
+}
+
+}  // namespace
+
+absl::StatusOr<HeldPorts> HeldPorts::Take(int count) {
+  HeldPorts held;
+  for (int i = 0; i < count; ++i) {
+    FileDescriptor holder(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!holder.valid()) return NoPort("socket");
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof(address);
+    if (bind(holder.get(), generic, size) != 0) return NoPort("bind");
+    if (getsockname(holder.get(), generic, &size) != 0) {
+      return NoPort("getsockname");
+    }
+    const int port = ntohs(address.sin_port);
+    held.ports_.push_back(port);
+    held.sockets_.emplace(port, std::move(holder));
+  }
+  return held;
+}
+
+}  // namespace capstan

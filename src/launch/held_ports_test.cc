@@ -1,0 +1,47 @@
+#include "launch/held_ports.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <set>
+
+#include "testing/status_matchers.h"
+
+namespace capstan {
+namespace {
+
+bool CanListen(int port) {
+  const FileDescriptor listener(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
+              sizeof(address)) == 0 &&
+         listen(listener.get(), 1) == 0;
+}
+
+TEST(HeldPortsTest, AllDiffer) {
+  const absl::StatusOr<HeldPorts> held = HeldPorts::Take(111);
+  ASSERT_OK(held);
+  const std::set<int> different(held->ports().begin(), held->ports().end());
+  EXPECT_EQ(different.size(), 111u);
+  EXPECT_GT(*different.begin(), 0);
+}
+
+TEST(HeldPortsTest, OthersCannotHaveThemUntilReleased) {
+  absl::StatusOr<HeldPorts> held = HeldPorts::Take(2);
+  ASSERT_OK(held);
+  const int first = held->ports()[0];
+  const int second = held->ports()[1];
+  EXPECT_FALSE(CanListen(first));
+  held->Release(first);
+  EXPECT_TRUE(CanListen(first));
+  EXPECT_FALSE(CanListen(second));
+}
+
+}  // namespace
+}  // namespace capstan

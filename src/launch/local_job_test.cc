@@ -1,0 +1,115 @@
+#include "launch/local_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "capstan/resolver.h"
+#include "testing/status_matchers.h"
+
+namespace capstan {
+namespace {
+
+using ::capstan::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Environment EnvironmentOf(const LocalTask& task) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : task.environment) {
+    const size_t equals = entry.find('=');
+    variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return Environment::Of(variables);
+}
+
+LocalJobOptions Options() {
+  LocalJobOptions options;
+  options.program = "/bin/train";
+  options.arguments = {"train", "--fast"};
+  options.job_id = "j1";
+  return options;
+}
+
+std::vector<std::string> Names(const std::vector<LocalTask>& tasks) {
+  std::vector<std::string> names;
+  for (const LocalTask& task : tasks) names.push_back(task.id.ToString());
+  return names;
+}
+
+TEST(LocalJobTest, TheChiefIsLast) {
+  LocalJobOptions options = Options();
+  options.evaluator = true;
+  ASSERT_EQ(CountTasks(options), 5);
+  const auto tasks = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  ASSERT_OK(tasks);
+  EXPECT_THAT(Names(*tasks), ElementsAre("ps/0", "worker/0", "worker/1",
+                                         "evaluator/0", "chief/0"));
+}
+
+TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
+  LocalJobOptions options = Options();
+  options.servers = 2;
+  // Of the step of Slurm that this runs in, which is not this job.
+  options.environment = {"SLURM_JOB_ID=1",    "SLURM_STEP_ID=0",
+                         "SLURM_NTASKS=8",    "SLURM_STEP_NUM_TASKS=8",
+                         "TF_CONFIG=garbage", "CAPSTAN_TASK=ps/7",
+                         "CAPSTAN_CLUSTER=x", "CAPSTAN_CLUSTER_FROM=slurm"};
+  const auto tasks = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  ASSERT_OK(tasks);
+  for (const LocalTask& task : *tasks) {
+    DetectOptions detect;
+    detect.environment = EnvironmentOf(task);
+    const ResolvedCluster cluster = DetectCluster(detect);
+    EXPECT_EQ(cluster.task, task.id);
+    EXPECT_EQ(cluster.job_id, "j1");
+    EXPECT_EQ(cluster.spec.ToString(), "1 chief, 2 workers, 2 ps");
+    EXPECT_THAT(cluster.spec.task_address(task.id),
+                ::testing::EndsWith(":" + std::to_string(task.port)));
+    EXPECT_THAT(cluster.warnings, ::testing::IsEmpty());
+  }
+}
+
+TEST(LocalJobTest, ServersRunTheStockServer) {
+  const auto tasks = PlanLocalJob(Options(), {11, 12, 13, 14});
+  ASSERT_OK(tasks);
+  EXPECT_EQ(tasks->front().program, "/proc/self/exe");
+  EXPECT_THAT(tasks->front().arguments, ElementsAre("capstan", "server"));
+  EXPECT_EQ(tasks->back().program, "/bin/train");
+  EXPECT_THAT(tasks->back().arguments, ElementsAre("train", "--fast"));
+}
+
+TEST(LocalJobTest, TheEnvironmentIsInherited) {
+  LocalJobOptions options = Options();
+  options.environment = {"HOME=/root", "CAPSTAN_TLS=/old", "EMPTY="};
+  auto tasks = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(tasks);
+  EXPECT_THAT(tasks->front().environment, Contains("HOME=/root"));
+  EXPECT_THAT(tasks->front().environment, Contains("EMPTY="));
+  EXPECT_THAT(tasks->front().environment, Contains("CAPSTAN_TLS=/old"));
+
+  options.tls = "/new";
+  tasks = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(tasks);
+  EXPECT_THAT(tasks->front().environment, Contains("CAPSTAN_TLS=/new"));
+  EXPECT_THAT(tasks->front().environment, Not(Contains("CAPSTAN_TLS=/old")));
+}
+
+TEST(LocalJobTest, RefusesWhatIsNoCluster) {
+  LocalJobOptions options = Options();
+  options.servers = 0;
+  EXPECT_THAT(PlanLocalJob(options, {11, 12, 13}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ps")));
+  EXPECT_THAT(PlanLocalJob(Options(), {11}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("4 tasks, but 1 ports")));
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,19 @@
+// How launch/ makes the handle that users see.
+#pragma once
+
+#include <memory>
+
+#include "capstan/cluster.h"
+#include "launch/coordinator_task.h"
+
+namespace capstan {
+
+struct ClusterMaker {
+  // `task` must outlive the cluster.
+  static std::unique_ptr<Cluster> Make(CoordinatorTask& task);
+};
+
+// The entry as users see it. InvalidArgument if it names no task.
+absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry);
+
+}  // namespace capstan

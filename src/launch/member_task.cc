@@ -1,0 +1,58 @@
+#include "launch/member_task.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/run_on.h"
+#include "base/status.h"
+#include "launch/resident_memory.h"
+
+namespace capstan {
+namespace {
+
+// How long the last answers may take to leave, at the end of the job.
+constexpr Duration kGrace = std::chrono::milliseconds(500);
+
+}  // namespace
+
+MemberTask::MemberTask(std::unique_ptr<TaskHost> host)
+    : host_(std::move(host)) {
+  MemberOptions options;
+  options.self = host_->self();
+  options.insecure = host_->insecure();
+  options.pid = ::getpid();
+  options.resident_bytes = ResidentBytes;
+  options.start_timeout = host_->options().start_timeout;
+  options.return_timeout = host_->options().return_timeout;
+  member_ = std::make_unique<Member>(host_->clock(), host_->logger(),
+                                     host_->executor(), std::move(options));
+  MembershipAnswers answers;
+  answers.task = [this] { return member_->Report(); };
+  answers.member = member_.get();
+  service_ = std::make_unique<MembershipService>(host_->self().role,
+                                                 std::move(answers), probe_);
+}
+
+absl::StatusOr<std::unique_ptr<MemberTask>> MemberTask::Start(
+    TaskOptions options, std::shared_ptr<Network> network) {
+  absl::StatusOr<std::unique_ptr<TaskHost>> host =
+      TaskHost::Create(std::move(options), std::move(network));
+  if (!host.ok()) return host.status();
+  std::unique_ptr<MemberTask> task(new MemberTask(*std::move(host)));
+  CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
+  return task;
+}
+
+MemberTask::~MemberTask() {
+  host_->Shutdown(Duration::zero());
+  host_->StopThreads();
+}
+
+absl::Status MemberTask::Join() {
+  absl::Status status = RunOn(host_->executor(), member_->Run());
+  host_->Shutdown(kGrace);
+  return WithTask(status, host_->name());
+}
+
+}  // namespace capstan

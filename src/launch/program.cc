@@ -1,0 +1,99 @@
+#include "capstan/program.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/status.h"
+#include "launch/coordinator_task.h"
+#include "launch/make_cluster.h"
+#include "launch/member_task.h"
+#include "launch/run_member.h"
+#include "launch/task_options.h"
+
+namespace capstan {
+namespace {
+
+// How long a body may take to end after another coordinator has taken over.
+constexpr std::chrono::milliseconds kDeposedGrace(1500);
+
+int Fail(std::string_view who, std::string_view what) {
+  fmt::print(stderr, "{}: {}\n", who, what);
+  return 1;
+}
+
+// The body may be anywhere, in code that is not ours: the process ends.
+void ExitSoon(const absl::Status&) {
+  std::thread([] {
+    std::this_thread::sleep_for(kDeposedGrace);
+    std::_Exit(1);
+  }).detach();
+}
+
+int RunCoordinator(const TaskOptions& options,
+                   const std::function<void(Cluster&)>& body) {
+  const std::unique_ptr<CoordinatorTask> task =
+      ValueOrThrow(CoordinatorTask::Start(options, ExitSoon));
+  ThrowIfError(task->AwaitAll());
+  const std::unique_ptr<Cluster> cluster = ClusterMaker::Make(*task);
+  absl::Status failure;
+  try {
+    body(*cluster);
+  } catch (...) {
+    failure = StatusOfCurrentException();
+  }
+  // The job is over, well or not.
+  const absl::Status told = task->End();
+  ThrowIfError(task->deposed());
+  if (!told.ok()) task->host().logger().Warning("{}", Describe(told));
+  ThrowIfError(failure);
+  return 0;
+}
+
+}  // namespace
+
+Program::Program(int argc, char** argv) : Program(Environment::FromProcess()) {
+  (void)argc;
+  (void)argv;
+}
+Program::Program(Environment environment)
+    : environment_(std::move(environment)) {}
+Program::~Program() = default;
+
+int Program::Run(const std::function<void(Cluster&)>& body) {
+  std::string who = "capstan";
+  try {
+    DetectOptions detect;
+    detect.environment = environment_;
+    const ResolvedCluster cluster = DetectCluster(detect);
+    for (const std::string& warning : cluster.warnings) {
+      fmt::print(stderr, "{}\n", warning);
+    }
+    if (cluster.spec.empty()) {
+      LocalCluster local;
+      body(local.cluster());
+      return 0;
+    }
+    if (cluster.task) who = cluster.task->ToString();
+    const TaskOptions options =
+        ValueOrThrow(ReadTaskOptions(environment_, cluster));
+    if (cluster.task && cluster.task->role == Role::kChief) {
+      fmt::print(stderr, "{}\n", cluster.ToString());
+      return RunCoordinator(options, body);
+    }
+    const std::unique_ptr<MemberTask> task =
+        ValueOrThrow(MemberTask::Start(options));
+    return RunMember(*task);
+  } catch (const std::exception& error) {
+    return Fail(who, error.what());
+  } catch (...) {
+    return Fail(who, "the program's body threw something that is no exception");
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,43 @@
+// Where a run of a local job keeps what it writes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "capstan/cluster_spec.h"
+
+namespace capstan {
+
+// The new folder runs/<time>-<pid> with the folder logs in it, for the user
+// alone. Not thread-safe.
+class RunFolder {
+ public:
+  // Creates it, and runs/ if that is missing, in the folder `parent`. The name
+  // is the time in UTC and the process: "20231115-222901-1778". Fails like
+  // FileSystem::CreateDir.
+  static absl::StatusOr<RunFolder> Create(const std::string& parent,
+                                          WallTime now, pid_t pid);
+
+  // "runs/20231115-222901-1778": relative to `parent`.
+  const std::string& path() const { return path_; }
+
+  // "runs/20231115-222901-1778/logs/worker-1.log".
+  std::string LogPath(TaskId task) const;
+
+  // Creates the log of a task. The file must not outlive this object.
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateLog(TaskId task);
+
+ private:
+  RunFolder(std::string name, std::unique_ptr<FileSystem> runs);
+
+  std::string name_;
+  std::string path_;
+  std::unique_ptr<FileSystem> runs_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,66 @@
+#include "launch/run_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "testing/status_matchers.h"
+#include "testing/temp_dir.h"
+
+namespace capstan {
+namespace {
+
+using ::capstan::testing::StatusIs;
+using ::capstan::testing::TempDir;
+
+// 2023-11-14 22:13:20.5 UTC.
+constexpr WallTime kNow(std::chrono::milliseconds(1'700'000'000'500));
+
+int ModeOf(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : -1;
+}
+
+TEST(RunFolderTest, IsForTheUserAlone) {
+  const TempDir dir;
+  absl::StatusOr<RunFolder> folder = RunFolder::Create(dir.path(), kNow, 1778);
+  ASSERT_OK(folder);
+  EXPECT_EQ(folder->path(), "runs/20231114-221320-1778");
+  ASSERT_OK(folder->CreateLog({Role::kWorker, 1}));
+  const std::string log = folder->LogPath({Role::kWorker, 1});
+  EXPECT_EQ(log, "runs/20231114-221320-1778/logs/worker-1.log");
+  EXPECT_EQ(ModeOf(dir / log), 0600);
+  EXPECT_EQ(ModeOf(dir / "runs"), 0700);
+  EXPECT_EQ(ModeOf(dir / folder->path()), 0700);
+  EXPECT_EQ(ModeOf(dir / (folder->path() + "/logs")), 0700);
+}
+
+TEST(RunFolderTest, RunsMayBeALink) {
+  const TempDir dir;
+  const TempDir disk;
+  std::filesystem::create_directory_symlink(disk.path(), dir / "runs");
+  ASSERT_OK(RunFolder::Create(dir.path(), kNow, 1));
+  EXPECT_EQ(ModeOf(disk / "20231114-221320-1/logs"), 0700);
+}
+
+TEST(RunFolderTest, TwoRunsDoNotShareAFolder) {
+  const TempDir dir;
+  ASSERT_OK(RunFolder::Create(dir.path(), kNow, 1));
+  ASSERT_OK(RunFolder::Create(dir.path(), kNow, 2));
+  EXPECT_THAT(RunFolder::Create(dir.path(), kNow, 2),
+              StatusIs(absl::StatusCode::kAlreadyExists));
+}
+
+TEST(RunFolderTest, NoFolderToBeIn) {
+  const TempDir dir;
+  EXPECT_THAT(RunFolder::Create(dir / "none", kNow, 1),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace capstan

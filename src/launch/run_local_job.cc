@@ -1,0 +1,94 @@
+#include "launch/run_local_job.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/real_clock.h"
+#include "base/status.h"
+#include "launch/find_program.h"
+#include "launch/held_ports.h"
+#include "launch/run_folder.h"
+#include "launch/screen.h"
+#include "launch/signal_fd.h"
+#include "launch/task_output.h"
+#include "launch/task_process.h"
+
+namespace capstan {
+namespace {
+
+std::string NewJobId() {
+  Random random = Random::FromOs();
+  const uint64_t high = random.NextU64();
+  return fmt::format("{:016x}{:016x}", high, random.NextU64());
+}
+
+absl::StatusOr<SignalFd> TakeSignals() {
+  std::vector<int> signals = {SIGCHLD, SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
+  // Started by nohup, a job outlives its terminal.
+  struct sigaction hangup;
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 &&
+      hangup.sa_handler != SIG_IGN) {
+    signals.push_back(SIGHUP);
+  }
+  return SignalFd::Open(signals);
+}
+
+absl::StatusOr<std::vector<TaskProcess>> MakeProcesses(
+    std::vector<LocalTask> tasks, RunFolder& folder, Screen& screen) {
+  std::vector<TaskProcess> processes;
+  for (LocalTask& task : tasks) {
+    auto log = folder.CreateLog(task.id);
+    CAPSTAN_RETURN_IF_ERROR(log.status());
+    TaskOutput output(task.id, *std::move(log), screen);
+    processes.emplace_back(std::move(task), std::move(output));
+  }
+  return processes;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
+  const RealClock clock;
+  Screen screen(options.output, options.messages);
+  absl::StatusOr<std::string> program =
+      FindProgram(options.job.program, options.search_path);
+  if (!program.ok()) {
+    screen.Say(std::string(program.status().message()));
+    screen.Write();
+    return CannotRunExitCode(program.status());
+  }
+  options.job.program = *std::move(program);
+  options.job.job_id = NewJobId();
+
+  absl::StatusOr<HeldPorts> ports = HeldPorts::Take(CountTasks(options.job));
+  CAPSTAN_RETURN_IF_ERROR(ports.status());
+  absl::StatusOr<std::vector<LocalTask>> tasks =
+      PlanLocalJob(options.job, ports->ports());
+  CAPSTAN_RETURN_IF_ERROR(tasks.status());
+  absl::StatusOr<RunFolder> folder =
+      RunFolder::Create(options.folder, clock.WallNow(), getpid());
+  CAPSTAN_RETURN_IF_ERROR(folder.status());
+  absl::StatusOr<std::vector<TaskProcess>> processes =
+      MakeProcesses(*std::move(tasks), *folder, screen);
+  CAPSTAN_RETURN_IF_ERROR(processes.status());
+  absl::StatusOr<SignalFd> signals = TakeSignals();
+  CAPSTAN_RETURN_IF_ERROR(signals.status());
+
+  // What a task leaves behind becomes ours, and can be waited for.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  screen.Say(fmt::format("{} tasks; logs in {}/logs", processes->size(),
+                         folder->path()));
+  Supervisor supervisor(
+      options.supervisor, clock, screen, *signals,
+      [&folder](TaskId task) { return folder->LogPath(task); },
+      *std::move(ports), *std::move(processes));
+  return supervisor.Run();
+}
+
+}  // namespace capstan

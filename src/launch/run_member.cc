@@ -1,0 +1,32 @@
+#include "launch/run_member.h"
+
+#include <asio/signal_set.hpp>
+#include <atomic>
+#include <csignal>
+
+#include "base/status.h"
+
+namespace capstan {
+
+int RunMember(MemberTask& task) {
+  std::atomic<int> received = 0;
+  asio::signal_set signals(task.executor(), SIGTERM, SIGINT);
+  signals.async_wait([&](const asio::error_code& error, int number) {
+    if (error) return;
+    received = number;
+    task.Stop();
+  });
+  const absl::Status status = task.Join();
+  // Whoever waits for signals goes before what it points to.
+  task.StopThreads();
+  if (received != 0) {
+    task.host().logger().Info("told to end by {}",
+                              received == SIGTERM ? "SIGTERM" : "SIGINT");
+    return 128 + received;
+  }
+  if (status.ok()) return 0;
+  task.host().logger().Error("{}", Describe(status));
+  return 1;
+}
+
+}  // namespace capstan

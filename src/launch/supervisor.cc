@@ -1,0 +1,286 @@
+#include "launch/supervisor.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "launch/find_program.h"
+#include "launch/task_exit.h"
+
+namespace capstan {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Nothing survives SIGKILL but what the kernel itself cannot end.
+constexpr Duration kKillGrace = std::chrono::seconds(5);
+// For what a task leaves behind and is not reaped here.
+constexpr Duration kLookAgain = milliseconds(20);
+// For a terminal that is stuck, after Ctrl-C.
+constexpr Duration kFlushGrace = milliseconds(300);
+
+double Seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void Poll(std::vector<pollfd>& polled, Duration timeout) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
+  const timespec limit = {seconds.count(), (timeout - seconds).count()};
+  // An error is as good as a time-out: everything is looked at again.
+  if (ppoll(polled.data(), polled.size(), &limit, nullptr) < 0) {
+    for (pollfd& entry : polled) entry.revents = 0;
+  }
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const SupervisorOptions& options, const Clock& clock,
+                       Screen& screen, SignalFd& signals, LogPath log_path,
+                       HeldPorts ports, std::vector<TaskProcess> tasks)
+    : options_(options),
+      clock_(clock),
+      screen_(screen),
+      signals_(signals),
+      log_path_(std::move(log_path)),
+      ports_(std::move(ports)) {
+  for (TaskProcess& task : tasks) tasks_.push_back({std::move(task)});
+}
+
+int Supervisor::Run() {
+  StartAll();
+  while (!AllGone() && !given_up_) {
+    screen_.Write();
+    Wait();
+    TakeSignals();
+    ReadOutput();
+    Reap();
+    GoOn();
+  }
+  Report();
+  Flush();
+  if (!start_error_.ok()) return CannotRunExitCode(start_error_);
+  const int code = chief_code_.value_or(128 + SIGKILL);
+  return code == 0 && !first_failure_.empty() ? 1 : code;
+}
+
+void Supervisor::StartAll() {
+  for (Watched& watched : tasks_) {
+    ports_.Release(watched.process.task().port);
+    Start(watched);
+    if (!start_error_.ok()) return;
+  }
+}
+
+void Supervisor::Start(Watched& watched) {
+  start_error_ = watched.process.Start();
+  if (!start_error_.ok()) EnterStopping();
+}
+
+void Supervisor::Wait() {
+  polled_.clear();
+  polled_.push_back({signals_.fd(), POLLIN, 0});
+  // poll skips a descriptor of -1.
+  polled_.push_back({screen_.waiting_fd(), POLLOUT, 0});
+  bool lingers = false;
+  for (const Watched& watched : tasks_) {
+    const TaskProcess& process = watched.process;
+    polled_.push_back({screen_.Full() ? -1 : process.output_fd(), POLLIN, 0});
+    lingers |= !process.gone() && !process.running();
+  }
+  Duration timeout = std::chrono::hours(1);
+  if (deadline_ != kNever) timeout = deadline_ - clock_.Now();
+  if (lingers) timeout = std::min(timeout, kLookAgain);
+  Poll(polled_, std::max(timeout, Duration(0)));
+}
+
+void Supervisor::TakeSignals() {
+  for (const int number : signals_.Take()) {
+    if (number != SIGINT && number != SIGTERM && number != SIGHUP) continue;
+    interrupted_ = true;
+    if (phase_ < Phase::kStopping) {
+      screen_.Say(fmt::format("SIG{}: ending all tasks; Ctrl-C kills them",
+                              sigabbrev_np(number)));
+      EnterStopping();
+    } else if (number == SIGINT && phase_ == Phase::kStopping) {
+      screen_.Say("killing " + NamesOfLeft());
+      EnterKilling();
+    }
+  }
+}
+
+void Supervisor::ReadOutput() {
+  constexpr size_t kFirstTask = 2;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (polled_[kFirstTask + i].revents == 0) continue;
+    NoteLog(tasks_[i].process.ReadOutput());
+  }
+}
+
+void Supervisor::Reap() {
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    const auto found =
+        std::find_if(tasks_.begin(), tasks_.end(), [pid](const Watched& it) {
+          return it.process.running() && it.process.pid() == pid;
+        });
+    if (found != tasks_.end()) OnExit(*found, status);
+  }
+  for (Watched& watched : tasks_) NoteLog(watched.process.UpdateGone());
+}
+
+void Supervisor::OnExit(Watched& watched, int status) {
+  NoteLog(watched.process.OnExit(status));
+  const bool is_chief = watched.process.id().role == Role::kChief;
+  if (is_chief) chief_code_ = ExitCodeOf(status);
+  if (phase_ == Phase::kRunning && status != 0) {
+    OnFailure(watched);
+  } else if (phase_ == Phase::kRunning && is_chief) {
+    EnterEnding();
+  } else if (phase_ == Phase::kEnding && status != 0) {
+    screen_.Say(fmt::format("{} (pid {}) {} after the chief had ended",
+                            watched.process.id().ToString(),
+                            watched.process.pid(), DescribeExit(status)));
+  }
+}
+
+void Supervisor::OnFailure(Watched& watched) {
+  const TaskProcess& process = watched.process;
+  const std::string what =
+      fmt::format("{} (pid {}) {}", process.id().ToString(), process.pid(),
+                  DescribeExit(process.exit_status()));
+  if (watched.restarts < options_.max_restarts) {
+    ++watched.restarts;
+    screen_.Say(fmt::format("{}; restarting it ({} of {})", what,
+                            watched.restarts, options_.max_restarts));
+    // What it left behind may hold its port.
+    watched.process.Signal(SIGKILL);
+    watched.restart_when_gone = true;
+    return;
+  }
+  std::string headline = what;
+  if (watched.restarts > 0) {
+    headline += fmt::format(" after {} restart{}", watched.restarts,
+                            watched.restarts == 1 ? "" : "s");
+  }
+  const auto& lines = process.output().last_lines().lines();
+  headline += lines.empty()
+                  ? "; it wrote nothing"
+                  : fmt::format("; the end of {}:", log_path_(process.id()));
+  first_failure_ = {std::move(headline)};
+  first_failure_.insert(first_failure_.end(), lines.begin(), lines.end());
+  screen_.Say(what + "; ending the job");
+  EnterStopping();
+}
+
+void Supervisor::GoOn() {
+  for (Watched& watched : tasks_) {
+    if (!watched.restart_when_gone || !watched.process.gone()) continue;
+    watched.restart_when_gone = false;
+    Start(watched);
+    if (!start_error_.ok()) return;
+  }
+  if (!AllGone() && clock_.Now() >= deadline_) OnDeadline();
+}
+
+void Supervisor::OnDeadline() {
+  switch (phase_) {
+    case Phase::kRunning:
+      return;
+    case Phase::kEnding:
+      screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
+                              NamesOfLeft(), Seconds(options_.end_grace)));
+      return EnterStopping();
+    case Phase::kStopping:
+      screen_.Say(fmt::format("{} did not end within {} s; killing",
+                              NamesOfLeft(), Seconds(options_.stop_grace)));
+      return EnterKilling();
+    case Phase::kKilling:
+      screen_.Say(NamesOfLeft() + " cannot be killed; leaving");
+      given_up_ = true;
+  }
+}
+
+void Supervisor::EnterEnding() {
+  phase_ = Phase::kEnding;
+  deadline_ = clock_.Now() + options_.end_grace;
+}
+
+void Supervisor::EnterStopping() {
+  phase_ = Phase::kStopping;
+  deadline_ = clock_.Now() + options_.stop_grace;
+  SignalAll(SIGTERM);
+}
+
+void Supervisor::EnterKilling() {
+  phase_ = Phase::kKilling;
+  deadline_ = clock_.Now() + kKillGrace;
+  SignalAll(SIGKILL);
+}
+
+void Supervisor::SignalAll(int signal_number) {
+  for (Watched& watched : tasks_) {
+    watched.restart_when_gone = false;
+    watched.process.Signal(signal_number);
+  }
+}
+
+bool Supervisor::AllGone() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const Watched& it) {
+    return it.process.gone() && !it.restart_when_gone;
+  });
+}
+
+std::string Supervisor::NamesOfLeft() const {
+  constexpr int kShown = 5;
+  std::string names;
+  int left = 0;
+  for (const Watched& watched : tasks_) {
+    if (watched.process.gone()) continue;
+    if (++left > kShown) continue;
+    if (!names.empty()) names += ", ";
+    names += watched.process.id().ToString();
+  }
+  return left > kShown ? fmt::format("{} and {} more", names, left - kShown)
+                       : names;
+}
+
+void Supervisor::NoteLog(const absl::Status& status) {
+  if (status.ok() || log_failed_) return;
+  log_failed_ = true;
+  screen_.Say(fmt::format("{}; logs are incomplete from here on",
+                          std::string(status.message())));
+}
+
+void Supervisor::Report() {
+  if (!start_error_.ok()) {
+    screen_.Say(std::string(start_error_.message()));
+    return;
+  }
+  if (first_failure_.empty()) return;
+  screen_.Say("the first failure: " + first_failure_.front());
+  for (size_t i = 1; i < first_failure_.size(); ++i) {
+    screen_.SayDetail(first_failure_[i]);
+  }
+}
+
+void Supervisor::Flush() {
+  const MonotonicTime until =
+      interrupted_ ? clock_.Now() + kFlushGrace : kNever;
+  while (true) {
+    screen_.Write();
+    if (screen_.waiting_fd() < 0 || clock_.Now() >= until) return;
+    polled_ = {{signals_.fd(), POLLIN, 0}, {screen_.waiting_fd(), POLLOUT, 0}};
+    Poll(polled_, interrupted_ ? kFlushGrace : std::chrono::hours(1));
+    for (const int number : signals_.Take()) {
+      if (number == SIGINT || number == SIGTERM || number == SIGHUP) return;
+    }
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,109 @@
+// Looks after the processes of a local job, from the start of the first to the
+// end of the last.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "launch/held_ports.h"
+#include "launch/screen.h"
+#include "launch/signal_fd.h"
+#include "launch/task_process.h"
+
+namespace capstan {
+
+struct SupervisorOptions {
+  // How often each task is started again after it failed.
+  int max_restarts = 0;
+  // How long the others may go on after the chief has ended well.
+  Duration end_grace = std::chrono::seconds(2);
+  // How long a task may take to end once it is asked to.
+  Duration stop_grace = std::chrono::milliseconds(1500);
+};
+
+// One loop on one thread, whatever the number of tasks. The job is in one of
+// four phases, and only ever goes on to a later one:
+//
+//   running   a task that fails (a code other than 0, a signal) is started
+//             again while restarts are left; then its failure ends the job
+//   ending    the chief has ended with 0; the others have end_grace to follow
+//   stopping  all were asked to end (SIGTERM): after a failure, SIGINT,
+//             SIGTERM or SIGHUP, or at the end of end_grace
+//   killing   all were killed: after stop_grace, or by SIGINT while stopping
+//
+// Not thread-safe. Reaps all children of the process, also those it inherits.
+class Supervisor {
+ public:
+  using LogPath = std::function<std::string(TaskId)>;
+
+  // The tasks are started in the order given, each when its port is released.
+  // `signals` must have SIGCHLD, SIGINT, SIGTERM and SIGPIPE. What is passed
+  // by reference must outlive this object.
+  Supervisor(const SupervisorOptions& options, const Clock& clock,
+             Screen& screen, SignalFd& signals, LogPath log_path,
+             HeldPorts ports, std::vector<TaskProcess> tasks);
+
+  // Runs the job; call it once. Returns the exit code: that of the chief, as
+  // ExitCodeOf; 1 if the job failed although the chief ended with 0;
+  // CannotRunExitCode if a program could not be started.
+  int Run();
+
+ private:
+  enum class Phase { kRunning, kEnding, kStopping, kKilling };
+
+  struct Watched {
+    TaskProcess process;
+    int restarts = 0;
+    bool restart_when_gone = false;
+  };
+
+  void StartAll();
+  void Start(Watched& watched);
+  void Wait();
+  void TakeSignals();
+  void ReadOutput();
+  void Reap();
+  void OnExit(Watched& watched, int status);
+  void OnFailure(Watched& watched);
+  void GoOn();
+  void OnDeadline();
+  void EnterEnding();
+  void EnterStopping();
+  void EnterKilling();
+  void SignalAll(int signal_number);
+  bool AllGone() const;
+  std::string NamesOfLeft() const;
+  void NoteLog(const absl::Status& status);
+  void Report();
+  void Flush();
+
+  // Constant after construction.
+  const SupervisorOptions options_;
+  const Clock& clock_;
+  Screen& screen_;
+  SignalFd& signals_;
+  const LogPath log_path_;
+
+  HeldPorts ports_;
+  std::vector<Watched> tasks_;
+  Phase phase_ = Phase::kRunning;
+  MonotonicTime deadline_ = kNever;  // of the phase
+  bool interrupted_ = false;         // by a signal
+  bool given_up_ = false;
+  bool log_failed_ = false;
+  std::optional<int> chief_code_;
+  absl::Status start_error_;
+  // What is said last; empty if nothing failed.
+  std::vector<std::string> first_failure_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace capstan

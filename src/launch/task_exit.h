@@ -1,0 +1,15 @@
+// How a process ended, in words and as an exit code.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+
+namespace capstan {
+
+// `status` is as from waitpid. "exited with code 3", "was killed by SIGSEGV".
+std::string DescribeExit(int status);
+
+// As a shell has it: the program's code, or 128 plus the signal's number.
+int ExitCodeOf(int status);
+
+}  // namespace capstan

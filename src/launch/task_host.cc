@@ -1,0 +1,122 @@
+#include "launch/task_host.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/run_on.h"
+#include "base/status.h"
+#include "capstan/version.h"
+#include "launch/network_policy.h"
+#include "launch/tls_directory.h"
+#include "membership/roster.h"
+#include "transport/peer_channel.h"
+#include "transport/tcp/tcp_network.h"
+#include "transport/tls/tls_network.h"
+
+namespace capstan {
+namespace {
+
+constexpr char kUnnamedJob[] = "unnamed";
+
+std::string ListenAddress(const TaskOptions& options) {
+  if (!options.listen.empty()) return options.listen;
+  return options.cluster.spec.task_address(*options.cluster.task);
+}
+
+}  // namespace
+
+std::string JobName(const ResolvedCluster& cluster) {
+  return cluster.job_id.empty() ? kUnnamedJob : cluster.job_id;
+}
+
+TaskHost::TaskHost(TaskOptions options, std::shared_ptr<Network> network)
+    : options_(std::move(options)),
+      random_(Random::FromOs()),
+      network_(std::move(network)) {
+  const TaskId task = *options_.cluster.task;
+  self_.version = std::string(Version());
+  self_.job = JobName(options_.cluster);
+  self_.role = std::string(RoleName(task.role));
+  self_.index = static_cast<uint32_t>(task.index);
+  self_.incarnation = random_.NextU64();
+  logger_ = Logger::ToStderr(
+      {.level = options_.log_level, .prefix = TaskName(self_)});
+}
+
+absl::StatusOr<std::unique_ptr<TaskHost>> TaskHost::Create(
+    TaskOptions options, std::shared_ptr<Network> network) {
+  if (!options.cluster.task) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options.cluster.source,
+                     " does not say which task this is: set "
+                     "CAPSTAN_TASK, such as worker/0"));
+  }
+  std::unique_ptr<TaskHost> host(
+      new TaskHost(std::move(options), std::move(network)));
+  CAPSTAN_RETURN_IF_ERROR(host->Prepare());
+  return host;
+}
+
+absl::Status TaskHost::Prepare() {
+  NetworkPolicy policy;
+  policy.tls = !options_.tls_directory.empty();
+  policy.insecure_network = options_.insecure_network;
+  absl::StatusOr<std::string> warning =
+      CheckListen(ListenAddress(options_), policy);
+  if (!warning.ok()) return warning.status();
+  insecurity_ = *std::move(warning);
+  if (!insecurity_.empty()) logger_.Warning("{}", insecurity_);
+  if (network_ == nullptr) {
+    sockets_ = network_ = std::make_shared<TcpNetwork>(clock_);
+    if (policy.tls) {
+      absl::StatusOr<TlsOptions> files =
+          FindTlsFiles(options_.tls_directory, *options_.cluster.task);
+      if (!files.ok()) return files.status();
+      absl::StatusOr<std::unique_ptr<TlsContext>> tls =
+          TlsContext::Load(clock_, *std::move(files));
+      if (!tls.ok()) return tls.status();
+      tls_ = *std::move(tls);
+      network_ = std::make_shared<TlsNetwork>(*sockets_, *tls_);
+    }
+  }
+  threads_ = std::make_unique<IoThreads>(options_.threads);
+  return absl::OkStatus();
+}
+
+TaskHost::~TaskHost() { Shutdown(Duration::zero()); }
+
+absl::Status TaskHost::Serve(Service& service) {
+  ServerOptions options;
+  options.self = self_;
+  std::vector<Executor> executors;
+  for (int i = 0; i < threads_->size(); ++i) {
+    executors.push_back(threads_->executor(static_cast<size_t>(i)));
+  }
+  absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(clock_, *network_, logger_, service, std::move(executors),
+                    ListenAddress(options_), std::move(options));
+  if (!server.ok()) return WithTask(server.status(), name());
+  server_ = *std::move(server);
+  return absl::OkStatus();
+}
+
+void TaskHost::Shutdown(Duration grace) {
+  if (server_ == nullptr) return;
+  RunOn(executor(), server_->Shutdown(clock_.Now() + grace));
+  server_ = nullptr;
+}
+
+void TaskHost::StopThreads() { threads_->Stop(); }
+
+std::unique_ptr<Channel> TaskHost::NewChannel(const std::string& task,
+                                              const std::string& address) {
+  ChannelOptions options;
+  options.self = self_;
+  options.address = address;
+  options.expected_task = task;
+  options.backoff.max = Roster::kMaxBackoff;
+  return NewPeerChannel(clock_, *network_, logger_, random_.Fork(task),
+                        executor(), std::move(options));
+}
+
+}  // namespace capstan

@@ -1,0 +1,76 @@
+// What a task runs on: an identity, threads, a network and a server.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/io_thread.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/real_clock.h"
+#include "launch/task_options.h"
+#include "transport/server.h"
+#include "transport/tls/tls_context.h"
+#include "wire/channel.h"
+#include "wire/hello.h"
+#include "wire/service.h"
+
+namespace capstan {
+
+// The name by which the tasks of a job know one another: its id, or one that
+// all jobs without an id have.
+std::string JobName(const ResolvedCluster& cluster);
+
+// Used from one thread, which is none of its own, where not said otherwise.
+class TaskHost {
+ public:
+  // Checks the options and makes ready; nothing listens yet. `network` is the
+  // one to use instead of sockets, or null. Errors name what to change.
+  static absl::StatusOr<std::unique_ptr<TaskHost>> Create(
+      TaskOptions options, std::shared_ptr<Network> network = nullptr);
+  // Shuts down, without waiting for requests.
+  ~TaskHost();
+
+  // Answers calls with `service`, which must outlive this host's Shutdown, at
+  // the address of the options. Unavailable if that is taken.
+  absl::Status Serve(Service& service);
+  // Lets the calls being served finish, for so long, and stops listening.
+  void Shutdown(Duration grace);
+  // Stops the threads. Coroutines that are left are destroyed with the host.
+  void StopThreads();
+
+  // On executor(): a channel to another task of the job.
+  std::unique_ptr<Channel> NewChannel(const std::string& task,
+                                      const std::string& address);
+
+  const TaskOptions& options() const { return options_; }
+  const Hello& self() const { return self_; }
+  std::string name() const { return TaskName(self_); }
+  // Whether others than this machine can reach it without TLS.
+  bool insecure() const { return !insecurity_.empty(); }
+  const Logger& logger() const { return logger_; }
+  Clock& clock() { return clock_; }
+  const Clock& clock() const { return clock_; }
+  Executor executor() { return threads_->executor(0); }
+  std::string address() const { return server_->address(); }
+
+ private:
+  TaskHost(TaskOptions options, std::shared_ptr<Network> network);
+  absl::Status Prepare();
+
+  const TaskOptions options_;
+  RealClock clock_;
+  Hello self_;
+  Logger logger_;
+  Random random_;
+  std::string insecurity_;  // a warning, or empty
+  std::unique_ptr<TlsContext> tls_;
+  std::shared_ptr<Network> sockets_;
+  std::shared_ptr<Network> network_;
+  std::unique_ptr<IoThreads> threads_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,54 @@
+#include "launch/task_options.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "cluster/resolve.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kMaxSeconds = 7 * 24 * 3600;
+constexpr int kMaxThreads = 1024;
+
+absl::Status ReadSeconds(const Environment& environment, const char* name,
+                         Duration& value) {
+  absl::StatusOr<std::optional<int>> seconds =
+      NumberVariable(environment, name, 1, kMaxSeconds);
+  if (!seconds.ok()) return seconds.status();
+  if (*seconds) value = std::chrono::seconds(**seconds);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
+                                            ResolvedCluster cluster) {
+  TaskOptions options;
+  options.cluster = std::move(cluster);
+  options.listen = environment.Get("CAPSTAN_LISTEN").value_or("");
+  options.tls_directory = environment.Get("CAPSTAN_TLS").value_or("");
+  absl::StatusOr<int> insecure = GivenOrVariable(
+      std::nullopt, environment, "CAPSTAN_INSECURE_NETWORK", 0, 0, 1);
+  if (!insecure.ok()) return insecure.status();
+  options.insecure_network = *insecure == 1;
+  if (auto level = environment.Get("CAPSTAN_LOG_LEVEL")) {
+    absl::StatusOr<LogLevel> parsed = ParseLogLevel(*level);
+    if (!parsed.ok()) {
+      return WithContext(parsed.status(), "CAPSTAN_LOG_LEVEL");
+    }
+    options.log_level = *parsed;
+  }
+  absl::StatusOr<int> threads =
+      GivenOrVariable(std::nullopt, environment, "CAPSTAN_THREADS",
+                      options.threads, 1, kMaxThreads);
+  if (!threads.ok()) return threads.status();
+  options.threads = *threads;
+  CAPSTAN_RETURN_IF_ERROR(
+      ReadSeconds(environment, "CAPSTAN_START_TIMEOUT", options.start_timeout));
+  CAPSTAN_RETURN_IF_ERROR(ReadSeconds(environment, "CAPSTAN_RETURN_TIMEOUT",
+                                      options.return_timeout));
+  return options;
+}
+
+}  // namespace capstan

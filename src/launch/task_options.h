@@ -1,0 +1,38 @@
+// How a task is run: its cluster, and what the user may set about it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capstan/resolver.h"
+
+namespace capstan {
+
+struct TaskOptions {
+  // With a task; the job id may be empty.
+  ResolvedCluster cluster = {};
+  // Where to listen; the task's address in the cluster if empty.
+  std::string listen = {};
+  // Certificates as `capstan certs` makes them; plain connections if empty.
+  std::string tls_directory = {};
+  // Listen beyond this machine without TLS.
+  bool insecure_network = false;
+  LogLevel log_level = LogLevel::kInfo;
+  // I/O threads.
+  int threads = 1;
+  // How long the coordinator waits for all tasks, and a task for it, at the
+  // start; and how long a task waits for a coordinator that is gone.
+  Duration start_timeout = std::chrono::seconds(120);
+  Duration return_timeout = std::chrono::seconds(60);
+};
+
+// The options that the environment sets: CAPSTAN_LISTEN, CAPSTAN_TLS,
+// CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL, CAPSTAN_THREADS, and
+// CAPSTAN_START_TIMEOUT and CAPSTAN_RETURN_TIMEOUT in seconds.
+// InvalidArgument, naming the variable, for a value that is none.
+absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
+                                            ResolvedCluster cluster);
+
+}  // namespace capstan

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Jobs of real processes: who is there, what happens to them, and that all of
+them end with the job.
+
+    tests/cluster/cluster_test.py BIN_DIR
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+CAPSTAN = BIN / "capstan"
+PROGRAM = BIN / "waiting_program"
+PATIENCE = 60  # seconds; longer than any of this takes
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def environment(**variables):
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("CAPSTAN_", "SLURM_", "TF_", "KUBERNETES_"))}
+    env.update(variables)
+    return env
+
+
+class Job(unittest.TestCase):
+    """One chief, one worker and two servers."""
+
+    tls = False
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="capstan-cluster-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        ports = [f"127.0.0.1:{port}" for port in free_ports(4)]
+        self.spec = {"chief": ports[:1], "worker": ports[1:2], "ps": ports[2:]}
+        self.file = self.dir / "cluster.yaml"
+        self.file.write_text(json.dumps({"job_id": "test",
+                                         "cluster": self.spec}))
+        self.variables = {"CAPSTAN_RETURN_TIMEOUT": "30",
+                          "CAPSTAN_CLUSTER": str(self.file)}
+        if self.tls:
+            certs = self.dir / "certs"
+            subprocess.run([CAPSTAN, "certs", certs], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.variables["CAPSTAN_TLS"] = str(certs)
+        self.tasks = {}
+
+    def start(self, name, **variables):
+        command = [PROGRAM] if name.startswith("chief") else [CAPSTAN, "server"]
+        env = environment(CAPSTAN_TASK=name, **self.variables, **variables)
+        log = open(self.dir / f"{name.replace('/', '-')}.log", "a")
+        task = subprocess.Popen(command, env=env, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=log, text=True)
+        log.close()
+        self.addCleanup(task.stdout.close)
+        self.addCleanup(task.stdin.close)
+        self.addCleanup(task.wait)
+        self.addCleanup(task.kill)
+        self.tasks[name] = task
+        return task
+
+    def start_all(self):
+        for name in ("ps/0", "ps/1", "worker/0"):
+            self.start(name)
+        chief = self.start("chief/0")
+        self.assertIn("ready", chief.stdout.readline())
+        return chief
+
+    def log(self, name):
+        return (self.dir / f"{name.replace('/', '-')}.log").read_text()
+
+    def status(self):
+        """What `capstan status` says: its exit code, the state of each task,
+        and all of its text."""
+        done = subprocess.run([CAPSTAN, "status"], text=True,
+                              env=environment(**self.variables),
+                              capture_output=True, timeout=PATIENCE)
+        states = {}
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if len(words) > 2 and "/" in words[0] and ":" in words[1]:
+                states[words[0]] = words[2]
+        return done.returncode, states, done.stdout + done.stderr
+
+    def await_state(self, task, state):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            code, states, text = self.status()
+            if states.get(task, "").rstrip(",") == state:
+                return code, text
+            self.assertLess(time.monotonic(), deadline, text)
+
+    def expect_end(self, codes):
+        for name, code in codes.items():
+            self.assertEqual(self.tasks[name].wait(PATIENCE), code, name)
+
+
+class Processes(Job):
+
+    def test_all_are_healthy_and_end_with_the_job(self):
+        chief = self.start_all()
+        code, states, text = self.status()
+        self.assertEqual(code, 0, text)
+        self.assertEqual(states, {"chief/0": "healthy", "worker/0": "healthy",
+                                  "ps/0": "healthy", "ps/1": "healthy"}, text)
+        self.assertIn("job test, term 1", text)
+        chief.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+
+    def test_body_that_fails_ends_the_job(self):
+        chief = self.start_all()
+        chief.stdin.write("fail\n")
+        chief.stdin.close()
+        self.expect_end({"chief/0": 1, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+        self.assertIn("the body was told to fail", self.log("chief/0"))
+
+    def test_killed_task_is_shown_and_rejoins(self):
+        self.start_all()
+        self.tasks["worker/0"].kill()
+        code, _ = self.await_state("worker/0", "unreachable")
+        self.assertEqual(code, 1)
+        self.start("worker/0")
+        code, text = self.await_state("worker/0", "restarted")
+        self.assertEqual(code, 0, text)
+        self.tasks["chief/0"].stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0})
+
+    def test_stopped_task_is_shown_and_goes_on(self):
+        self.start_all()
+        self.tasks["ps/1"].send_signal(signal.SIGSTOP)
+        self.await_state("ps/1", "unreachable")
+        self.tasks["ps/1"].send_signal(signal.SIGCONT)
+        self.await_state("ps/1", "healthy")
+
+    def test_terminated_task_leaves_in_order(self):
+        self.start_all()
+        self.tasks["ps/0"].terminate()
+        self.expect_end({"ps/0": 128 + signal.SIGTERM})
+        self.assertIn("told to end by SIGTERM", self.log("ps/0"))
+        self.await_state("ps/0", "unreachable")
+
+    def test_tasks_give_up_a_dead_chief(self):
+        self.variables["CAPSTAN_RETURN_TIMEOUT"] = "3"
+        self.start_all()
+        self.tasks["chief/0"].kill()
+        # Meanwhile they answer for themselves.
+        code, states, text = self.status()
+        self.assertEqual(code, 1)
+        self.assertIn("the coordinator does not answer", text)
+        self.assertEqual(states["chief/0"], "missing", text)
+        self.expect_end({"worker/0": 1, "ps/0": 1, "ps/1": 1})
+        self.assertIn("has not come back", self.log("ps/0"))
+
+    def test_chief_comes_back(self):
+        self.start_all()
+        self.tasks["chief/0"].kill()
+        self.tasks["chief/0"].wait()
+        chief = self.start("chief/0")
+        self.assertEqual(chief.stdout.readline(), "ready, term 2\n")
+        chief.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+
+    def test_second_chief_takes_over(self):
+        first = self.start_all()
+        # At another address, as two on one address cannot be.
+        port = free_ports(1)[0]
+        second = self.start("chief/0", CAPSTAN_LISTEN=f"127.0.0.1:{port}")
+        self.assertEqual(second.stdout.readline(), "ready, term 2\n")
+        self.assertEqual(first.wait(PATIENCE), 1)
+        self.assertIn("another coordinator has taken over",
+                      self.log("chief/0"))
+        second.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+
+
+class Tls(Job):
+    tls = True
+
+    def test_job_with_certificates(self):
+        chief = self.start_all()
+        code, _, text = self.status()
+        self.assertEqual(code, 0, text)
+        chief.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+
+    def test_plain_caller_learns_nothing(self):
+        self.start_all()
+        del self.variables["CAPSTAN_TLS"]
+        code, states, text = self.status()
+        self.assertEqual(code, 1)
+        self.assertNotIn("healthy", states.values(), text)
+
+
+if __name__ == "__main__":
+    unittest.main()

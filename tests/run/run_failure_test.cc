@@ -1,0 +1,160 @@
+// `capstan run`: how a job ends in which something failed, or does not end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "run/run_process.h"
+
+namespace capstan::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A script that does one thing as one task, and another as all others.
+std::string As(const std::string& task, const std::string& script,
+               const std::string& others) {
+  return "case $CAPSTAN_TASK in " + task + ") " + script + ";; *) " + others +
+         ";; esac";
+}
+
+constexpr char kGoesOn[] = "exec sleep 1000";
+
+TEST(RunFailureTest, TheCodeIsThatOfTheChief) {
+  RunProcess run(As("chief/0", "echo oops; exit 7", kGoesOn));
+  EXPECT_EQ(run.Wait(), 7);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: the first failure: chief/0 \\(pid "
+                            "[0-9]+\\) exited with code 7; the end of "
+                            "runs/.*/logs/chief-0.log:\n  oops\n$"));
+}
+
+TEST(RunFailureTest, OrThatOfItsSignal) {
+  RunProcess run(As("chief/0", "kill -SEGV $$", kGoesOn));
+  EXPECT_EQ(run.Wait(), 128 + SIGSEGV);
+  EXPECT_THAT(run.output(), ContainsRegex("the first failure: chief/0 .* was "
+                                          "killed by SIGSEGV; it wrote "
+                                          "nothing\n$"));
+}
+
+TEST(RunFailureTest, TheFirstFailureIsLast) {
+  RunProcess run(As("worker/0",
+                    "read line < go; i=0; while [ $i -lt 40 ]; do "
+                    "i=$((i+1)); echo line $i; done; printf end; exit 3",
+                    "trap 'echo late; exit 9' TERM; sleep 1000 & "
+                    "echo > go; wait"),
+                 {.flags = {"-w", "1"}, .before = "mkfifo go"});
+  EXPECT_EQ(run.Wait(), 9);
+  EXPECT_THAT(run.output(), HasSubstr("chief/0: late\n"));
+  std::string expected;
+  for (int i = 12; i <= 40; ++i) {
+    expected += "  line " + std::to_string(i) + "\n";
+  }
+  EXPECT_THAT(run.output(),
+              EndsWith("/logs/worker-0.log:\n" + expected + "  end\n"));
+  EXPECT_EQ(run.After("the first failure: worker/0 (pid ").size(), 1u);
+}
+
+TEST(RunFailureTest, AFailureIsNeverSuccess) {
+  RunProcess run(As("worker/0", "read line < go; exit 3",
+                    "trap 'exit 0' TERM; sleep 1000 & echo > go; wait"),
+                 {.flags = {"-w", "1"}, .before = "mkfifo go"});
+  EXPECT_EQ(run.Wait(), 1);
+}
+
+TEST(RunFailureTest, AServerMayFailToo) {
+  RunProcess run(kGoesOn, {.server = "echo no variables; exit 4"});
+  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: ps/0 .* exited with "
+                                          "code 4; .*:\n  no variables\n$"));
+}
+
+TEST(RunFailureTest, AFailedTaskIsRestarted) {
+  // The chief waits until the second process of the worker writes to it.
+  RunProcess run(
+      As("worker/0",
+         "echo \"config $TF_CONFIG\"; [ -e tried ] && { echo > done; exit 0; };"
+         "touch tried; kill -KILL $$",
+         "[ $CAPSTAN_TASK != chief/0 ] || read line < done"),
+      {.flags = {"--max-restarts", "1"}, .before = "mkfifo done"});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: worker/0 \\(pid [0-9]+\\) was killed by "
+                            "SIGKILL; restarting it \\(1 of 1\\)\n"));
+  const std::vector<std::string> configs = run.After("worker/0: config ");
+  ASSERT_EQ(configs.size(), 2u);
+  EXPECT_EQ(configs[0], configs[1]);
+  EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
+}
+
+TEST(RunFailureTest, RestartsEndSometime) {
+  RunProcess run(As("worker/0", "echo try; exit 5", kGoesOn),
+                 {.flags = {"--max-restarts", "2"}});
+  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_EQ(run.After("worker/0: try").size(), 3u);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("the first failure: worker/0 .* exited with code 5 "
+                            "after 2 restarts; .*:\n  try\n  try\n  try\n$"));
+}
+
+TEST(RunFailureTest, TheChiefIsRestartedToo) {
+  RunProcess run(
+      As("chief/0", "[ -e tried ] && exit 0; touch tried; exit 5", "exit 0"),
+      {.flags = {"--max-restarts", "1"}});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("restarting it (1 of 1)\n"));
+}
+
+TEST(RunFailureTest, WhatARestartedTaskLeftIsKilledFirst) {
+  RunProcess run(As("worker/0",
+                    "[ -e tried ] && { echo > done; exit 0; };"
+                    "touch tried; sleep 1000 & echo pid $!; exit 1",
+                    "[ $CAPSTAN_TASK != chief/0 ] || read line < done"),
+                 {.flags = {"--max-restarts", "1"}, .before = "mkfifo done"});
+  EXPECT_EQ(run.Wait(), 0);
+  const std::vector<std::string> left = run.After("worker/0: pid ");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_FALSE(IsAlive(std::stoi(left[0])));
+}
+
+TEST(RunFailureTest, AProgramThatIsNotThere) {
+  RunProcess run(std::vector<std::string>{"run", "--", "no-such-program"});
+  EXPECT_EQ(run.Wait(), 127);
+  EXPECT_EQ(run.output(),
+            "capstan: cannot run no-such-program: no such program in PATH\n");
+}
+
+TEST(RunFailureTest, AProgramThatCannotBeExecuted) {
+  RunProcess run(std::vector<std::string>{"run", "--", "./data"},
+                 {.before = "touch data"});
+  EXPECT_EQ(run.Wait(), 126);
+  EXPECT_EQ(run.output(),
+            "capstan: cannot run ./data: not an executable file\n");
+}
+
+TEST(RunFailureTest, AProgramThatTheSystemRefuses) {
+  RunProcess text(std::vector<std::string>{"run", "--", "./text"},
+                  {.before = "echo exit 0 > text; chmod +x text"});
+  EXPECT_EQ(text.Wait(), 126);
+  EXPECT_THAT(text.output(), HasSubstr("a script needs a first line"));
+  RunProcess script(
+      std::vector<std::string>{"run", "--", "./script"},
+      {.before = "echo '#!/no/such/shell' > script; chmod +x script"});
+  EXPECT_EQ(script.Wait(), 127);
+}
+
+TEST(RunFailureTest, NoPlaceForTheLogs) {
+  RunProcess run("exit 0", {.before = "touch runs"});
+  EXPECT_EQ(run.Wait(), 1);
+  EXPECT_THAT(run.output(), HasSubstr("runs"));
+}
+
+}  // namespace
+}  // namespace capstan::testing

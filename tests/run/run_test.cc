@@ -1,0 +1,163 @@
+// `capstan run`: what tasks are given, and what becomes of their output.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capstan/cluster_spec.h"
+#include "run/run_process.h"
+
+namespace capstan::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+TEST(RunTest, EveryLineHasItsTask) {
+  RunProcess run("echo hello; echo there >&2",
+                 {.flags = {"-w", "2", "-s", "2", "--evaluator"},
+                  .server = "echo served"});
+  EXPECT_EQ(run.Wait(), 0);
+  for (const std::string task :
+       {"chief/0", "worker/0", "worker/1", "evaluator/0"}) {
+    EXPECT_THAT(run.output(), HasSubstr("\n" + task + ": hello\n"));
+    EXPECT_THAT(run.output(), HasSubstr("\n" + task + ": there\n"));
+  }
+  EXPECT_THAT(run.output(), HasSubstr("\nps/0: served\n"));
+  EXPECT_THAT(run.output(), HasSubstr("\nps/1: served\n"));
+  EXPECT_EQ(run.Log("worker-1"), "hello\nthere\n");
+  EXPECT_EQ(run.Log("ps-1"), "served\n");
+}
+
+TEST(RunTest, SaysFirstWhereTheLogsAre) {
+  RunProcess run("echo hello");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("^capstan: 4 tasks; logs in "
+                            "runs/[0-9]{8}-[0-9]{6}-[0-9]+/logs\n"));
+}
+
+TEST(RunTest, AllTasksHaveOneClusterAndOneJob) {
+  RunProcess run("echo \"job $CAPSTAN_JOB_ID\"; echo \"config $TF_CONFIG\"",
+                 {.server = "echo \"job $CAPSTAN_JOB_ID\""});
+  EXPECT_EQ(run.Wait(), 0);
+  const std::vector<std::string> jobs = run.After(": job ");
+  EXPECT_EQ(jobs.size(), 4u);
+  EXPECT_EQ(std::set<std::string>(jobs.begin(), jobs.end()).size(), 1u);
+  EXPECT_EQ(jobs.front().size(), 32u);
+  std::set<std::string> clusters;
+  for (const std::string& config : run.After(": config ")) {
+    clusters.insert(config.substr(0, config.find("},\"task\"") + 1));
+  }
+  ASSERT_EQ(clusters.size(), 1u);
+  constexpr std::string_view kBefore = "{\"cluster\":";
+  ASSERT_THAT(*clusters.begin(), StartsWith(std::string(kBefore)));
+  const ClusterSpec spec =
+      ClusterSpec::FromJson(clusters.begin()->substr(kBefore.size()));
+  EXPECT_NO_THROW(spec.Validate());
+  EXPECT_EQ(spec.ToString(), "1 chief, 2 workers, 1 ps");
+}
+
+TEST(RunTest, TlsIsPassedOn) {
+  RunProcess run("echo \"tls $CAPSTAN_TLS\"", {.flags = {"--tls", "/tmp"}});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("chief/0: tls /tmp\n"));
+}
+
+TEST(RunTest, ArgumentsArriveAsTheyAre) {
+  RunProcess run(std::vector<std::string>{
+      "run", "-w", "1", "--", "sh", "-c",
+      "for a in \"$@\"; do echo \"<$a>\"; done", "-w", "", "[a,b]", "--", "++",
+      "version", "--help", "a b"});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.Log("chief-0"),
+            "<>\n<[a,b]>\n<-->\n<++>\n<version>\n<--help>\n<a b>\n");
+}
+
+TEST(RunTest, TheLastLineMayLackItsEnd) {
+  RunProcess run("printf 'no end'");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("\nchief/0: no end\n"));
+  EXPECT_EQ(run.Log("chief-0"), "no end");
+}
+
+TEST(RunTest, BinaryOutputIsKept) {
+  RunProcess run("printf '\\000\\377\\n\\001'");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.Log("chief-0"), std::string("\0\xff\n\1", 4));
+}
+
+TEST(RunTest, ALongLineIsCutOnTheScreenOnly) {
+  RunProcess run(
+      "case $CAPSTAN_TASK in chief/0) head -c 1000000 /dev/zero | tr '\\0' x;"
+      "esac");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(),
+              HasSubstr("chief/0: " + std::string(65536, 'x') + "... (cut"));
+  EXPECT_LT(run.output().size(), 70'000u);
+  EXPECT_EQ(run.Log("chief-0"), std::string(1'000'000, 'x'));
+}
+
+TEST(RunTest, ATaskMayCloseItsOutput) {
+  RunProcess run("echo open; exec >&- 2>&-; read line; exit 0");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("worker/1: open\n"));
+}
+
+TEST(RunTest, ThereIsNothingToReadFromTheTerminal) {
+  RunProcess run("cat; echo end");
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.Log("chief-0"), "end\n");
+}
+
+TEST(RunTest, AFullLogIsSaidOnce) {
+  // More than 4 KiB cannot be written to any file.
+  RunProcess run("head -c 10000 /dev/zero | tr '\\0' '\\n'; echo end",
+                 {.before = "ulimit -f 8"});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.After("logs are incomplete").size(), 1u) << run.output();
+  for (const std::string task : {"chief/0", "worker/0", "worker/1"}) {
+    EXPECT_THAT(run.output(), HasSubstr("\n" + task + ": end\n"));
+  }
+}
+
+TEST(RunTest, ManyTasks) {
+  RunProcess run("echo up",
+                 {.flags = {"-w", "100", "-s", "10"}, .server = "echo up"});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.After(": up").size(), 111u);
+  EXPECT_THAT(run.output(), HasSubstr("\nworker/99: up\n"));
+}
+
+TEST(RunTest, UsageErrors) {
+  RunProcess flag(std::vector<std::string>{"run", "--evalutor", "--", "sh"});
+  EXPECT_EQ(flag.Wait(), 2);
+  EXPECT_EQ(flag.output(),
+            "capstan: unknown flag '--evalutor'; did you mean '--evaluator'? "
+            "(see capstan run --help)\n");
+  RunProcess marker(std::vector<std::string>{"run", "sh", "-c", "exit 0"});
+  EXPECT_EQ(marker.Wait(), 2);
+  EXPECT_EQ(marker.output(),
+            "capstan: unknown '-c': put -- before PROGRAM and its arguments "
+            "(see capstan run --help)\n");
+  RunProcess nothing(std::vector<std::string>{"run"});
+  EXPECT_EQ(nothing.Wait(), 2);
+  EXPECT_THAT(nothing.output(), HasSubstr("PROGRAM is required"));
+  RunProcess none(std::vector<std::string>{"run", "-w", "0", "--", "sh"});
+  EXPECT_EQ(none.Wait(), 2);
+  EXPECT_THAT(none.output(), HasSubstr("--workers"));
+}
+
+TEST(RunTest, HelpHasExamples) {
+  RunProcess run(std::vector<std::string>{"run", "--help"});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("capstan run -- ./train --epochs 3\n"));
+}
+
+}  // namespace
+}  // namespace capstan::testing
