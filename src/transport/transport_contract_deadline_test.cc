@@ -43,6 +43,8 @@ TEST_P(TransportContract, DeadlineWhileThePeerDoesNotWelcome) {
 
 TEST_P(TransportContract, DeadlineWhileTheServiceWorks) {
   const auto client = StartAndConnect();
+  // Connected first: else the deadline may pass before the request has left.
+  ExpectEcho(*client);
   ExpectTooLate(client->Call(kUntilCancelled, "", {}, Within(kShort)));
   // The server learns that nobody waits any more.
   Await([this] { return service().cancelled() == 1; });
