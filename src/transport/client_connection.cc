@@ -163,15 +163,19 @@ Task<absl::StatusOr<Reply>> ClientConnection::Call(CallState& state,
 Task<> ClientConnection::StopReceiving(Pending& pending) {
   if (incoming_.pending == &pending) incoming_.pending = nullptr;
   pending.destination->abandoned = true;
-  if (reading_ != &pending || ended_) co_return;
-  CallState* state = pending.state;
-  pending.destination->released = [this, state] {
-    reading_ = nullptr;
-    state->Wake();
-  };
-  stream_->Interrupt();
-  while (reading_ == &pending && !ended_) co_await state->Sleep();
-  pending.destination->released = nullptr;
+  if (reading_ == &pending && !ended_) {
+    CallState* state = pending.state;
+    pending.destination->released = [this, state] {
+      reading_ = nullptr;
+      state->Wake();
+    };
+    stream_->Interrupt();
+    while (reading_ == &pending && !ended_) co_await state->Sleep();
+    pending.destination->released = nullptr;
+  }
+  // Nothing is read from a connection that has ended; but who was reading has
+  // yet to come back, and must not find the call that is gone by then.
+  if (reading_ == &pending) reading_ = nullptr;
 }
 
 void ClientConnection::SendCancel(uint64_t request_id) {
