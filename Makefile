@@ -13,10 +13,11 @@ build = cmake --preset $(1) >/dev/null && \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test debug asan tsan simulate bench fuzz format lint clean
+.PHONY: help demo test test-slurm debug asan tsan simulate bench fuzz format \
+        lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s%s\n", $$1, $$2}' \
 	  $(MAKEFILE_LIST)
 
 demo: ## a coordinator, two workers and a server exchange tensors
@@ -27,6 +28,11 @@ demo: ## a coordinator, two workers and a server exchange tensors
 test: ## build and run every test (release)
 	@$(SETUP)
 	@tools/test release -j $(JOBS)
+
+test-slurm: ## jobs under a real Slurm, which it installs if need be
+	@$(SETUP)
+	@$(call build,release,capstan hello_cluster)
+	@tools/test_slurm
 
 debug: ## the tests without optimisation
 	@$(SETUP)
