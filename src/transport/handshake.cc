@@ -1,5 +1,7 @@
 #include "transport/handshake.h"
 
+#include <openssl/crypto.h>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "transport/certificate_names.h"
@@ -30,6 +32,14 @@ Task<absl::Status> WriteFrame(Stream& stream, FrameKind kind, uint16_t code,
   co_return co_await WriteAll(stream, std::move(bytes));
 }
 
+// What may be said of `self` on this stream.
+std::string EncodeFor(const Stream& stream, const Hello& self) {
+  if (stream.peer_certificate()) return EncodeHello(self);
+  Hello without_token = self;
+  without_token.token.clear();
+  return EncodeHello(without_token);
+}
+
 }  // namespace
 
 absl::Status CheckCertificate(const Stream& stream, const Hello& hello) {
@@ -42,10 +52,34 @@ absl::Status CheckCertificate(const Stream& stream, const Hello& hello) {
       names->empty() ? "no task at all" : *names));
 }
 
+absl::Status CheckToken(const Stream& stream, const Hello& ours,
+                        const Hello& theirs) {
+  if (ours.token.empty()) return absl::OkStatus();
+  if (!stream.peer_certificate()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(TaskName(ours),
+                     " asks for the job's token, which is shown inside TLS "
+                     "only: give both sides --tls"));
+  }
+  if (theirs.token.empty()) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        TaskName(theirs), " shows no job token, and ", TaskName(ours),
+        " asks for it: give both the same --token FILE"));
+  }
+  if (theirs.token.size() == ours.token.size() &&
+      CRYPTO_memcmp(theirs.token.data(), ours.token.data(),
+                    ours.token.size()) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::UnauthenticatedError(
+      absl::StrCat(TaskName(theirs), " shows another job token than that of ",
+                   TaskName(ours), ": give both the same --token FILE"));
+}
+
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task) {
-  std::string body = EncodeHello(self);
+  std::string body = EncodeFor(stream, self);
   absl::Status sent =
       co_await WriteFrame(stream, FrameKind::kHello, 0, std::move(body));
   if (!sent.ok()) co_return sent;
@@ -65,7 +99,9 @@ Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
   if (!theirs.ok()) co_return theirs.status();
   absl::Status match = CheckHello(self, *theirs, expected_task);
   if (match.ok()) match = CheckCertificate(stream, *theirs);
+  if (match.ok()) match = CheckToken(stream, self, *theirs);
   if (!match.ok()) co_return match;
+  theirs->token.clear();
   co_return theirs;
 }
 
@@ -82,7 +118,7 @@ Task<absl::StatusOr<Hello>> AwaitHello(FrameReader& reader) {
 }
 
 Task<absl::Status> SendWelcome(Stream& stream, const Hello& self) {
-  std::string body = EncodeHello(self);
+  std::string body = EncodeFor(stream, self);
   co_return co_await WriteFrame(stream, FrameKind::kWelcome, 0,
                                 std::move(body));
 }

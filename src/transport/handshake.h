@@ -17,9 +17,19 @@ namespace capstan {
 // has shown a certificate that is for somebody else.
 absl::Status CheckCertificate(const Stream& stream, const Hello& hello);
 
+// Whether the peer has shown the token of `ours`, if that has one. If not,
+// Unauthenticated, with what to do and no part of a token. Over a stream
+// without certificates no token is good enough: others could have read it.
+// Takes the same time wherever the first difference is.
+absl::Status CheckToken(const Stream& stream, const Hello& ours,
+                        const Hello& theirs);
+
+// In both directions a token is sent only on a stream whose peer has shown a
+// certificate, and not returned.
+
 // Calling side: says `self`, returns who answered. FailedPrecondition, naming
 // both sides' values, if either refuses the other; see CheckHello.
-// PermissionDenied as above.
+// PermissionDenied and Unauthenticated as above.
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task);

@@ -88,6 +88,10 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
     refusal = CheckHello(core_->options.self, *hello, "");
   }
   if (refusal.ok()) refusal = CheckCertificate(*stream_, *hello);
+  if (refusal.ok()) {
+    refusal = CheckToken(*stream_, core_->options.self, *hello);
+  }
+  hello->token.clear();
   // Entered before the welcome, after which the caller opens its bulk lane. A
   // bulk lane without a small one would be watched by nobody.
   if (refusal.ok() &&

@@ -39,6 +39,7 @@ std::string EncodeHello(const Hello& hello) {
   message.set_incarnation(hello.incarnation);
   message.set_session(hello.session);
   message.set_lane(static_cast<uint32_t>(hello.lane));
+  message.set_token(hello.token);
   return message.SerializeAsString();
 }
 
@@ -62,6 +63,13 @@ absl::StatusOr<Hello> DecodeHello(std::string_view bytes) {
         absl::StrCat("hello for unknown lane ", message.lane()));
   }
   hello.lane = static_cast<Lane>(message.lane());
+  if (!message.token().empty() &&
+      message.token().size() != Hello::kTokenBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("hello with a token of ", message.token().size(),
+                     " bytes instead of ", Hello::kTokenBytes));
+  }
+  hello.token = message.token();
   return hello;
 }
 

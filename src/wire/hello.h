@@ -14,6 +14,8 @@ namespace capstan {
 enum class Lane : uint8_t { kSmall = 0, kBulk = 1 };
 
 struct Hello {
+  static constexpr size_t kTokenBytes = 32;
+
   std::string version;       // of the program, such as "0.1.0"
   std::string job;           // the job that the task belongs to
   std::string role;          // "chief", "worker", "ps", "evaluator"
@@ -21,6 +23,9 @@ struct Hello {
   uint64_t incarnation = 0;  // random per start of the process
   uint64_t session = 0;      // same for the lanes of one channel
   Lane lane = Lane::kSmall;
+  // A secret that the tasks of the job share, kTokenBytes long; or empty. Of
+  // the peers of a connection it is not kept, and it is never logged.
+  std::string token;
 
   bool operator==(const Hello&) const = default;
 };

@@ -49,6 +49,10 @@ RC_GTEST_PROP(HelloTest, SurvivesTheTrip, ()) {
   hello.incarnation = *rc::gen::arbitrary<uint64_t>();
   hello.session = *rc::gen::arbitrary<uint64_t>();
   hello.lane = *rc::gen::element(Lane::kSmall, Lane::kBulk);
+  if (*rc::gen::arbitrary<bool>()) {
+    hello.token = *rc::gen::container<std::string>(Hello::kTokenBytes,
+                                                   rc::gen::arbitrary<char>());
+  }
   const absl::StatusOr<Hello> decoded = DecodeHello(EncodeHello(hello));
   RC_ASSERT(decoded.ok());
   RC_ASSERT(*decoded == hello);
@@ -131,6 +135,17 @@ TEST(HelloTest, AnotherTaskThanExpectedIsRefusedWithBothNames) {
                        AllOf(HasSubstr("ps/2"), HasSubstr("ps/1"))));
   EXPECT_THAT(CheckHello(Worker(), Server(), "ps/11"),
               StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST(HelloTest, TokenOfAnotherSizeIsRefusedAndNotShown) {
+  for (const size_t size : {1, 31, 33}) {
+    wire::HelloMessage message;
+    message.set_token(std::string(size, 'T'));
+    EXPECT_THAT(
+        DecodeHello(message.SerializeAsString()),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("token"), ::testing::Not(HasSubstr("T")))));
+  }
 }
 
 }  // namespace

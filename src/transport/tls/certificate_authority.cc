@@ -257,9 +257,7 @@ std::string CertificateAuthority::job() const {
 }
 
 WallTime CertificateAuthority::not_after() const {
-  std::tm parts = {};
-  ASN1_TIME_to_tm(X509_get0_notAfter(certificate_.get()), &parts);
-  return WallTime(std::chrono::seconds(::timegm(&parts)));
+  return NotAfter(certificate_.get());
 }
 
 }  // namespace capstan

@@ -177,4 +177,15 @@ absl::Status CheckValidity(const std::string& path, const X509* certificate,
   return absl::OkStatus();
 }
 
+WallTime NotAfter(const X509* certificate) {
+  std::tm parts = {};
+  ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts);
+  // Some certificates end in the year 9999, for which WallTime has no room.
+  const std::chrono::seconds end(::timegm(&parts));
+  return end < std::chrono::floor<std::chrono::seconds>(
+                   WallTime::max().time_since_epoch())
+             ? WallTime(end)
+             : WallTime::max();
+}
+
 }  // namespace capstan

@@ -35,4 +35,7 @@ absl::StatusOr<std::string> ReadSecretFile(const std::string& what,
 absl::Status CheckValidity(const std::string& path, const X509* certificate,
                            WallTime now);
 
+// When it expires.
+WallTime NotAfter(const X509* certificate);
+
 }  // namespace capstan

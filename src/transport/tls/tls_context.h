@@ -5,6 +5,7 @@
 // serves to connect and to accept.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "transport/tls/file_stamp.h"
 
 namespace capstan {
 
@@ -43,19 +45,33 @@ class TlsContext {
   // with what they have. On an error, as in Load, nothing changes.
   absl::Status Reload();
 
+  // The same if one of the files is another than when they were last read
+  // without an error: replaced, or written to. Returns whether that was so.
+  // Does little otherwise, so it can be asked often.
+  absl::StatusOr<bool> ReloadIfChanged();
+
   // What a new connection uses.
   std::shared_ptr<const TlsCredentials> credentials() const;
+  // When the first of the certificates in use expires: the task's own, those
+  // behind it, or the CA's.
+  WallTime not_after() const;
   Clock& clock() const { return clock_; }
 
  private:
   TlsContext(Clock& clock, TlsOptions options)
       : clock_(clock), options_(std::move(options)) {}
 
+  // What tells one state of the three files from another.
+  using Stamps = std::array<FileStamp, 3>;
+  Stamps StampFiles() const;
+
   Clock& clock_;
   const TlsOptions options_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_.
+  // Guarded by mutex_. The stamps are from before the credentials were read, so
+  // that a change in between is seen later.
   std::shared_ptr<const TlsCredentials> credentials_;
+  Stamps stamps_;
 };
 
 }  // namespace capstan

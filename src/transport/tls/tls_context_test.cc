@@ -23,6 +23,7 @@ using ::testing::AllOf;
 using testing::CertificateOptions;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::IsOkAndHolds;
 using testing::StatusIs;
 using testing::TempDir;
 using testing::TestAuthority;
@@ -189,6 +190,46 @@ TEST_F(TlsContextTest, AFailedReloadChangesNothing) {
   Overwrite(options.certificate_file, "half a file");
   EXPECT_THAT((*context)->Reload(), StatusIs(kInvalidArgument));
   EXPECT_EQ((*context)->credentials(), before);
+}
+
+TEST_F(TlsContextTest, ReloadsOnlyWhatHasChanged) {
+  const TlsOptions options = authority_.Issue("task", "ps/1");
+  absl::StatusOr<std::unique_ptr<TlsContext>> context =
+      TlsContext::Load(clock_, options);
+  ASSERT_OK(context);
+  const std::shared_ptr<const TlsCredentials> before =
+      (*context)->credentials();
+  EXPECT_THAT((*context)->ReloadIfChanged(), IsOkAndHolds(false));
+  EXPECT_EQ((*context)->credentials(), before);
+  authority_.Issue("task", "ps/2");
+  EXPECT_THAT((*context)->ReloadIfChanged(), IsOkAndHolds(true));
+  EXPECT_EQ((*context)->credentials()->names, "ps/2");
+  EXPECT_THAT((*context)->ReloadIfChanged(), IsOkAndHolds(false));
+}
+
+TEST_F(TlsContextTest, AChangeThatCannotBeReadIsTriedAgain) {
+  const TlsOptions options = authority_.Issue("task", "ps/1");
+  absl::StatusOr<std::unique_ptr<TlsContext>> context =
+      TlsContext::Load(clock_, options);
+  ASSERT_OK(context);
+  std::filesystem::rename(options.key_file, directory_ / "away");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT((*context)->ReloadIfChanged(),
+                StatusIs(kNotFound, HasSubstr(options.key_file)));
+  }
+  std::filesystem::rename(directory_ / "away", options.key_file);
+  EXPECT_OK((*context)->ReloadIfChanged());
+  EXPECT_THAT((*context)->ReloadIfChanged(), IsOkAndHolds(false));
+}
+
+TEST_F(TlsContextTest, SaysWhenTheFirstCertificateExpires) {
+  CertificateOptions options;
+  options.not_after = std::chrono::floor<std::chrono::seconds>(
+      clock_.WallNow() + std::chrono::hours(5));
+  absl::StatusOr<std::unique_ptr<TlsContext>> context =
+      TlsContext::Load(clock_, authority_.Issue("task", options));
+  ASSERT_OK(context);
+  EXPECT_EQ((*context)->not_after(), options.not_after);
 }
 
 }  // namespace

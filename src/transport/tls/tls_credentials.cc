@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -48,13 +49,17 @@ OpensslPtr<SSL_CTX> NewContext() {
   return context;
 }
 
-absl::Status AddCa(const std::string& path, WallTime now, SSL_CTX* context) {
+absl::Status AddCa(const std::string& path, WallTime now,
+                   TlsCredentials& credentials) {
   absl::StatusOr<Certificates> certificates = ReadCertificates("CA file", path);
   if (!certificates.ok()) return certificates.status();
   for (const OpensslPtr<X509>& certificate : *certificates) {
     const absl::Status valid = CheckValidity(path, certificate.get(), now);
     if (!valid.ok()) return valid;
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get());
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(credentials.context.get()),
+                        certificate.get());
+    credentials.not_after =
+        std::min(credentials.not_after, NotAfter(certificate.get()));
   }
   return absl::OkStatus();
 }
@@ -88,6 +93,8 @@ absl::Status UseCertificates(const TlsOptions& options, WallTime now,
   for (const OpensslPtr<X509>& certificate : *certificates) {
     const absl::Status valid = CheckValidity(path, certificate.get(), now);
     if (!valid.ok()) return valid;
+    credentials.not_after =
+        std::min(credentials.not_after, NotAfter(certificate.get()));
     if (certificate.get() != own) {
       SSL_CTX_add1_chain_cert(context, certificate.get());
     }
@@ -140,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const TlsCredentials>> LoadTlsCredentials(
   credentials->context = NewContext();
   SSL_CTX* context = credentials->context.get();
   if (context == nullptr) return absl::InternalError(OpensslReason());
-  CAPSTAN_RETURN_IF_ERROR(AddCa(options.ca_file, now, context));
+  CAPSTAN_RETURN_IF_ERROR(AddCa(options.ca_file, now, *credentials));
   CAPSTAN_RETURN_IF_ERROR(UseCertificates(options, now, *credentials));
   CAPSTAN_RETURN_IF_ERROR(UseKey(options, context));
   return credentials;

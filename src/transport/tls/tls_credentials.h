@@ -14,7 +14,8 @@ namespace capstan {
 // Thread-safe: not changed once made, but for what OpenSSL locks itself.
 struct TlsCredentials {
   OpensslPtr<SSL_CTX> context;
-  std::string names;  // the roles that the certificate names
+  std::string names;                     // the roles that the certificate names
+  WallTime not_after = WallTime::max();  // the first end of all certificates
 };
 
 // Reads the files and checks them as of `now`. Errors as in TlsContext::Load.
