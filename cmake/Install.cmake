@@ -13,6 +13,8 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/capstan)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/capstan
         TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS ${layers} capstan_all capstan_asio EXPORT capstanTargets)
+# The program.
+install(TARGETS capstan)
 install(EXPORT capstanTargets NAMESPACE capstan:: DESTINATION ${package_dir})
 
 configure_package_config_file(

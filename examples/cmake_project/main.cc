@@ -1,6 +1,7 @@
 // A program outside Capstan's tree: it sees the installed headers and nothing
 // else.
 #include <capstan/error.h>
+#include <capstan/program.h>
 #include <capstan/tensor.h>
 #include <capstan/version.h>
 
@@ -14,6 +15,9 @@ int main() {
   std::cout << "rows 1 and 2 of a table " << table.shape().ToString() << ':';
   for (int value : rows.Values<int>()) std::cout << ' ' << value;
   std::cout << '\n';
+
+  capstan::LocalCluster local(1, 1);
+  std::cout << "a cluster of " << local.cluster().spec().ToString() << '\n';
 
   try {
     table.view().SliceRows(2, 4);

@@ -39,7 +39,8 @@ class CAPSTAN_EXPORT Program {
   // job ends; `body` is not called. What goes wrong, in here or as an exception
   // of the body, is said in one line on standard error, and the code is 1.
   // A coordinator that another one takes the job from exits within 2 s, from
-  // wherever it is. SIGTERM ends a task in order, with code 143.
+  // wherever it is. SIGTERM ends the tasks that serve in order, with code 143.
+  // Says in one line on standard error where the cluster was found.
   int Run(const std::function<void(Cluster&)>& body);
 
  private:

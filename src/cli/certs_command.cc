@@ -1,14 +1,13 @@
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/real_clock.h"
 #include "cli/command.h"
+#include "launch/date_text.h"
 #include "launch/make_certificates.h"
 
 namespace capstan {
@@ -36,20 +35,20 @@ std::string Listed(const std::vector<std::string>& names) {
 
 int Run(const MakeCertificatesOptions& options) {
   const RealClock clock;
-  const MadeCertificates made = ValueOrThrow(MakeCertificates(options, clock));
-  if (made.names.empty()) {
+  MadeCertificates made = ValueOrThrow(MakeCertificates(options, clock));
+  if (made.names.empty() && !made.token) {
     fmt::print("{}: all of them are there already\n", options.directory);
     return 0;
   }
+  if (made.token) made.names.emplace_back("token");
+  fmt::print("{}: made {}", options.directory, Listed(made.names));
+  if (made.not_after != WallTime::max()) {
+    fmt::print("; valid until {}", DateText(made.not_after));
+  }
   fmt::print(
-      "{}: made {}; valid until {:%Y-%m-%d}\n", options.directory,
-      Listed(made.names),
-      fmt::gmtime(std::chrono::system_clock::to_time_t(
-          std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-              made.not_after))));
-  fmt::print(
-      "give a machine ca.pem and the .pem and .key of its tasks, and keep "
-      "ca.key here\n");
+      "\ngive a machine ca.pem, the .pem and .key of its tasks and, for "
+      "--token, "
+      "token;\nkeep ca.key here\n");
   return 0;
 }
 
@@ -57,7 +56,8 @@ int Run(const MakeCertificatesOptions& options) {
 
 void AddCertsCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "certs", "Make a CA and the certificates of a job's tasks, for --tls");
+      "certs",
+      "Make a CA, the certificates of a job's tasks and a token, for --tls");
   const auto options = std::make_shared<MakeCertificatesOptions>();
   command
       ->add_option("DIR", options->directory,

@@ -14,6 +14,9 @@ namespace {
 constexpr char kFooter[] = R"(
 Examples:
   capstan run -w 2 -s 1 -- ./train    start ./train as a cluster on this machine
+  capstan status --watch              see how its tasks are, meanwhile
+  capstan run --tls tls -- ./train    the same, encrypted; first make the keys:
+  capstan certs tls --job train
   capstan run --help                  all about one command
 
 The exit code is 0 if all went well, 2 if the command line is wrong, and else
@@ -26,6 +29,7 @@ int Main(int argc, char** argv) {
   app.footer(kFooter);
   Action action;
   AddCertsCommand(app, action);
+  AddDoctorCommand(app, action);
   AddRunCommand(app, action);
   AddServerCommand(app, action);
   AddStatusCommand(app, action);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,6 +63,10 @@ std::vector<std::string> ProcessEnvironment() {
 
 int Run(RunLocalJobOptions options) {
   options.job.environment = ProcessEnvironment();
+  if (!options.job.tls.empty()) {
+    // PROGRAM may go to another folder before it reads it.
+    options.job.tls = std::filesystem::absolute(options.job.tls).string();
+  }
   const char* path = std::getenv("PATH");
   options.search_path = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
   const absl::StatusOr<int> code = RunLocalJob(std::move(options));

@@ -19,6 +19,7 @@ struct Flags {
   std::string task;
   std::string listen;
   std::string tls;
+  std::string token;
   std::string log_level;
   bool insecure_network = false;
   int threads = 0;
@@ -47,6 +48,7 @@ int RunServer(const Flags& flags) {
       ValueOrThrow(ReadTaskOptions(detect.environment, cluster));
   if (!flags.listen.empty()) options.listen = flags.listen;
   if (!flags.tls.empty()) options.tls_directory = flags.tls;
+  if (!flags.token.empty()) options.token_file = flags.token;
   if (flags.insecure_network) options.insecure_network = true;
   if (flags.threads > 0) options.threads = flags.threads;
   if (!flags.log_level.empty()) {
@@ -75,6 +77,9 @@ void AddServerCommand(CLI::App& app, Action& action) {
                       "the address to listen on (the task's in the cluster)");
   command->add_option("--tls", flags->tls,
                       "the folder of certificates that `capstan certs` made");
+  command->add_option("--token", flags->token,
+                      "a file with the job's token, which all of its tasks "
+                      "must then show; needs --tls");
   command->add_flag("--insecure-network", flags->insecure_network,
                     "listen beyond this machine without TLS");
   command->add_option("--threads", flags->threads, "I/O threads (1)")

@@ -20,12 +20,13 @@ namespace {
 struct Flags {
   std::string cluster;
   std::string tls;
+  std::string token;
   bool watch = false;
   double interval = 1;
 };
 
 // The exit code says whether all is well: 0 if every task answers.
-int PrintStatus(const StatusOptions& options) {
+int PrintStatus(const AdminOptions& options) {
   const JobStatus status = ValueOrThrow(AskStatus(options));
   bool well = status.coordinator_error.empty();
   if (well) {
@@ -48,7 +49,7 @@ int RunStatus(const Flags& flags) {
   DetectOptions detect;
   detect.file = flags.cluster;
   detect.require_task = false;
-  StatusOptions options;
+  AdminOptions options;
   options.cluster = DetectCluster(detect);
   if (options.cluster.spec.empty()) {
     // The job that was last started here.
@@ -66,6 +67,9 @@ int RunStatus(const Flags& flags) {
   options.tls_directory =
       flags.tls.empty() ? detect.environment.Get("CAPSTAN_TLS").value_or("")
                         : flags.tls;
+  options.token_file =
+      flags.token.empty() ? detect.environment.Get("CAPSTAN_TOKEN").value_or("")
+                          : flags.token;
   while (flags.watch) {
     fmt::print("\033[H\033[2J");
     PrintStatus(options);
@@ -85,6 +89,8 @@ void AddStatusCommand(CLI::App& app, Action& action) {
                       "started by `capstan run` in this folder)");
   command->add_option("--tls", flags->tls,
                       "the folder of certificates, with those of admin");
+  command->add_option("--token", flags->token,
+                      "a file with the job's token, if its tasks have one");
   command->add_flag("--watch", flags->watch, "again and again, until Ctrl-C");
   command->add_option("--interval", flags->interval, "seconds between (1)")
       ->check(CLI::Range(0.1, 3600.0));

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <string_view>
 #include <vector>
 
@@ -81,8 +80,10 @@ std::string DescribeUsageError(const CLI::App& app,
   // What a command does not know, the parser offers to those above it.
   if (unknown.empty()) unknown = app.remaining();
   std::string text = error.what();
-  // (An error of a command's own is told from the parser's by its name.)
-  const bool is_unknown = error.get_name() == "ExtrasError" || &chosen == &app;
+  // A command may have complaints of its own.
+  const bool is_unknown =
+      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      &chosen == &app;
   if (is_unknown && !unknown.empty() && unknown.front() != "--") {
     text = DescribeUnknown(chosen, unknown.front());
   } else if (&chosen == &app && !Commands(app).empty()) {

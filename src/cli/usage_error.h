@@ -1,12 +1,8 @@
 // What is wrong with a command line, in one line.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
-
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
 
 namespace capstan {
 

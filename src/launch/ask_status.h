@@ -5,18 +5,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
 #include "capstan/cluster.h"
-#include "capstan/resolver.h"
+#include "launch/admin_client.h"
 
 namespace capstan {
-
-struct StatusOptions {
-  ResolvedCluster cluster = {};  // its task does not matter
-  // As in TaskOptions; the certificate used is that of "admin".
-  std::string tls_directory = {};
-  Duration timeout = std::chrono::seconds(2);
-};
 
 struct JobStatus {
   // Empty if the coordinator answered; else why not, and the tasks are as they
@@ -27,7 +19,7 @@ struct JobStatus {
 };
 
 // Asks the coordinator; if it does not answer in time, all tasks, each for
-// itself. Fails only for what is wrong on this side: the certificates, say.
-absl::StatusOr<JobStatus> AskStatus(const StatusOptions& options);
+// itself. Fails as AdminClient::Create does.
+absl::StatusOr<JobStatus> AskStatus(const AdminOptions& options);
 
 }  // namespace capstan

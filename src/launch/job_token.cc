@@ -106,4 +106,18 @@ bool JobToken::Matches(std::string_view presented) const {
          CRYPTO_memcmp(presented.data(), bytes_.data(), kBytes) == 0;
 }
 
+absl::StatusOr<std::optional<JobToken>> ReadTokenOption(const std::string& file,
+                                                        bool tls) {
+  if (file.empty()) return std::nullopt;
+  if (!tls) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a token ('", file,
+                     "') is shown inside TLS only: give --tls DIR too, or "
+                     "leave out --token and CAPSTAN_TOKEN"));
+  }
+  absl::StatusOr<JobToken> token = JobToken::Read(file);
+  CAPSTAN_RETURN_IF_ERROR(token.status());
+  return *std::move(token);
+}
+
 }  // namespace capstan

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,5 +49,10 @@ class JobToken {
 
   std::array<char, kBytes> bytes_ = {};
 };
+
+// The token in `file`, as --token gives it; nothing if that is empty. As Read;
+// and FailedPrecondition without `tls`, inside of which alone it may be sent.
+absl::StatusOr<std::optional<JobToken>> ReadTokenOption(const std::string& file,
+                                                        bool tls);
 
 }  // namespace capstan

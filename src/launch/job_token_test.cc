@@ -145,5 +145,22 @@ TEST_F(JobTokenTest, AFileOfAnotherUserIsRefused) {
   }
 }
 
+TEST_F(JobTokenTest, OptionIsReadForTlsOnly) {
+  const absl::StatusOr<JobToken> token = JobToken::Generate();
+  ASSERT_OK(token);
+  const std::string file = directory_ / "option";
+  ASSERT_OK(token->WriteNew(file));
+  const auto none = ReadTokenOption("", false);
+  ASSERT_OK(none);
+  EXPECT_FALSE(none->has_value());
+  const auto read = ReadTokenOption(file, true);
+  ASSERT_OK(read);
+  ASSERT_TRUE(read->has_value());
+  EXPECT_TRUE((*read)->Matches(token->bytes()));
+  EXPECT_THAT(
+      ReadTokenOption(file, false),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--tls")));
+}
+
 }  // namespace
 }  // namespace capstan

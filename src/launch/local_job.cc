@@ -59,8 +59,8 @@ int CountTasks(const LocalJobOptions& options) {
   return options.servers + options.workers + (options.evaluator ? 2 : 1);
 }
 
-absl::StatusOr<std::vector<LocalTask>> PlanLocalJob(
-    const LocalJobOptions& options, const std::vector<int>& ports) {
+absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
+                                      const std::vector<int>& ports) {
   const std::vector<TaskId> ids = TasksInOrder(options);
   if (ports.size() != ids.size()) {
     return absl::InvalidArgumentError(
@@ -70,11 +70,11 @@ absl::StatusOr<std::vector<LocalTask>> PlanLocalJob(
   for (size_t i = 0; i < ids.size(); ++i) {
     jobs[ids[i].role][ids[i].index] = absl::StrCat("127.0.0.1:", ports[i]);
   }
-  const absl::StatusOr<ClusterSpec> spec = MakeClusterSpec(std::move(jobs));
+  absl::StatusOr<ClusterSpec> spec = MakeClusterSpec(std::move(jobs));
   CAPSTAN_RETURN_IF_ERROR(spec.status());
   CAPSTAN_RETURN_IF_ERROR(ValidateCluster(*spec));
 
-  std::vector<LocalTask> tasks;
+  LocalJob job;
   for (size_t i = 0; i < ids.size(); ++i) {
     LocalTask task;
     task.id = ids[i];
@@ -83,9 +83,10 @@ absl::StatusOr<std::vector<LocalTask>> PlanLocalJob(
     task.program = is_server ? options.server_program : options.program;
     task.arguments = is_server ? options.server_arguments : options.arguments;
     task.environment = EnvironmentOf(ids[i], *spec, options);
-    tasks.push_back(std::move(task));
+    job.tasks.push_back(std::move(task));
   }
-  return tasks;
+  job.spec = *std::move(spec);
+  return job;
 }
 
 }  // namespace capstan

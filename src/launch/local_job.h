@@ -38,16 +38,22 @@ struct LocalTask {
   std::vector<std::string> environment = {};
 };
 
+struct LocalJob {
+  ClusterSpec spec = {};
+  // In the order in which to start them: those that wait for others come last,
+  // the chief as the very last.
+  std::vector<LocalTask> tasks = {};
+};
+
 // How many ports such a job needs.
 int CountTasks(const LocalJobOptions& options);
 
-// The tasks in the order in which to start them: those that wait for others
-// come last, the chief as the very last. Each has one of `ports` (as many as
-// CountTasks says) on 127.0.0.1, and in its environment TF_CONFIG,
-// CAPSTAN_TASK, CAPSTAN_JOB_ID and, if given, CAPSTAN_TLS; variables of the
-// caller that would describe another cluster are left out.
+// Plans the job. Each task has one of `ports` (as many as CountTasks says) on
+// 127.0.0.1, and in its environment TF_CONFIG, CAPSTAN_TASK, CAPSTAN_JOB_ID
+// and, if given, CAPSTAN_TLS; variables of the caller that would describe
+// another cluster are left out.
 // InvalidArgument unless it is a whole cluster. Pure; thread-safe.
-absl::StatusOr<std::vector<LocalTask>> PlanLocalJob(
-    const LocalJobOptions& options, const std::vector<int>& ports);
+absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
+                                      const std::vector<int>& ports);
 
 }  // namespace capstan

@@ -47,10 +47,10 @@ TEST(LocalJobTest, TheChiefIsLast) {
   LocalJobOptions options = Options();
   options.evaluator = true;
   ASSERT_EQ(CountTasks(options), 5);
-  const auto tasks = PlanLocalJob(options, {11, 12, 13, 14, 15});
-  ASSERT_OK(tasks);
-  EXPECT_THAT(Names(*tasks), ElementsAre("ps/0", "worker/0", "worker/1",
-                                         "evaluator/0", "chief/0"));
+  const auto job = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  ASSERT_OK(job);
+  EXPECT_THAT(Names(job->tasks), ElementsAre("ps/0", "worker/0", "worker/1",
+                                             "evaluator/0", "chief/0"));
 }
 
 TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
@@ -61,9 +61,9 @@ TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
                          "SLURM_NTASKS=8",    "SLURM_STEP_NUM_TASKS=8",
                          "TF_CONFIG=garbage", "CAPSTAN_TASK=ps/7",
                          "CAPSTAN_CLUSTER=x", "CAPSTAN_CLUSTER_FROM=slurm"};
-  const auto tasks = PlanLocalJob(options, {11, 12, 13, 14, 15});
-  ASSERT_OK(tasks);
-  for (const LocalTask& task : *tasks) {
+  const auto job = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  ASSERT_OK(job);
+  for (const LocalTask& task : job->tasks) {
     DetectOptions detect;
     detect.environment = EnvironmentOf(task);
     const ResolvedCluster cluster = DetectCluster(detect);
@@ -77,28 +77,29 @@ TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
 }
 
 TEST(LocalJobTest, ServersRunTheStockServer) {
-  const auto tasks = PlanLocalJob(Options(), {11, 12, 13, 14});
-  ASSERT_OK(tasks);
-  EXPECT_EQ(tasks->front().program, "/proc/self/exe");
-  EXPECT_THAT(tasks->front().arguments, ElementsAre("capstan", "server"));
-  EXPECT_EQ(tasks->back().program, "/bin/train");
-  EXPECT_THAT(tasks->back().arguments, ElementsAre("train", "--fast"));
+  const auto job = PlanLocalJob(Options(), {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_EQ(job->tasks.front().program, "/proc/self/exe");
+  EXPECT_THAT(job->tasks.front().arguments, ElementsAre("capstan", "server"));
+  EXPECT_EQ(job->tasks.back().program, "/bin/train");
+  EXPECT_THAT(job->tasks.back().arguments, ElementsAre("train", "--fast"));
 }
 
 TEST(LocalJobTest, TheEnvironmentIsInherited) {
   LocalJobOptions options = Options();
   options.environment = {"HOME=/root", "CAPSTAN_TLS=/old", "EMPTY="};
-  auto tasks = PlanLocalJob(options, {11, 12, 13, 14});
-  ASSERT_OK(tasks);
-  EXPECT_THAT(tasks->front().environment, Contains("HOME=/root"));
-  EXPECT_THAT(tasks->front().environment, Contains("EMPTY="));
-  EXPECT_THAT(tasks->front().environment, Contains("CAPSTAN_TLS=/old"));
+  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks.front().environment, Contains("HOME=/root"));
+  EXPECT_THAT(job->tasks.front().environment, Contains("EMPTY="));
+  EXPECT_THAT(job->tasks.front().environment, Contains("CAPSTAN_TLS=/old"));
 
   options.tls = "/new";
-  tasks = PlanLocalJob(options, {11, 12, 13, 14});
-  ASSERT_OK(tasks);
-  EXPECT_THAT(tasks->front().environment, Contains("CAPSTAN_TLS=/new"));
-  EXPECT_THAT(tasks->front().environment, Not(Contains("CAPSTAN_TLS=/old")));
+  job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks.front().environment, Contains("CAPSTAN_TLS=/new"));
+  EXPECT_THAT(job->tasks.front().environment,
+              Not(Contains("CAPSTAN_TLS=/old")));
 }
 
 TEST(LocalJobTest, RefusesWhatIsNoCluster) {

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "capstan/cluster_spec.h"
 #include "cluster/task_id.h"
+#include "launch/job_token.h"
 #include "transport/tls/certificate_authority.h"
 
 namespace capstan {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr char kCa[] = "ca";
 constexpr char kAdmin[] = "admin";
+constexpr char kToken[] = "token";
 constexpr char kDefaultJob[] = "capstan";
 constexpr int kCaDays = 3650;
 // A peer's clock may be behind.
@@ -96,11 +98,14 @@ class Maker {
     CAPSTAN_RETURN_IF_ERROR(CheckDirectory());
     const absl::StatusOr<std::vector<Wanted>> missing = ListMissing();
     CAPSTAN_RETURN_IF_ERROR(missing.status());
+    const absl::StatusOr<bool> has_token = HasToken();
+    CAPSTAN_RETURN_IF_ERROR(has_token.status());
     const absl::StatusOr<CertificateAuthority> authority = GetAuthority();
     CAPSTAN_RETURN_IF_ERROR(authority.status());
     for (const Wanted& wanted : *missing) {
       CAPSTAN_RETURN_IF_ERROR(Issue(*authority, wanted));
     }
+    if (!*has_token) CAPSTAN_RETURN_IF_ERROR(MakeToken());
     CAPSTAN_RETURN_IF_ERROR(files_.SyncDir(""));
     return made_;
   }
@@ -127,17 +132,34 @@ class Maker {
     CAPSTAN_RETURN_IF_ERROR(key.status());
     if (!*certificate && !*key) return false;
     const std::string found = name + (*certificate ? ".pem" : ".key");
-    if (!options_.add) {
-      return absl::AlreadyExistsError(absl::StrCat(
-          "'", PathOf(found),
-          "' exists, and nothing is overwritten; give --add to issue more "
-          "certificates from the CA there, or another directory"));
-    }
+    if (!options_.add) return IsThere(found);
     if (*certificate && *key) return true;
     return absl::FailedPreconditionError(
         absl::StrCat("'", PathOf(found), "' is there without '",
                      PathOf(name + (*certificate ? ".key" : ".pem")),
                      "'; put that beside it, or remove it"));
+  }
+
+  absl::Status IsThere(const std::string& file) const {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "'", PathOf(file),
+        "' exists, and nothing is overwritten; give --add to issue more "
+        "certificates from the CA there, or another directory"));
+  }
+
+  absl::StatusOr<bool> HasToken() const {
+    const absl::StatusOr<bool> has = files_.Exists(kToken);
+    CAPSTAN_RETURN_IF_ERROR(has.status());
+    if (*has && !options_.add) return IsThere(kToken);
+    return has;
+  }
+
+  absl::Status MakeToken() {
+    const absl::StatusOr<JobToken> token = JobToken::Generate();
+    CAPSTAN_RETURN_IF_ERROR(token.status());
+    CAPSTAN_RETURN_IF_ERROR(token->WriteNew(PathOf(kToken)));
+    made_.token = true;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<Wanted>> ListMissing() const {

@@ -28,18 +28,21 @@ struct MadeCertificates {
   // What was made, such as "ca", "chief", "worker-3": each NAME.pem and
   // NAME.key.
   std::vector<std::string> names;
+  // Whether a token was made too (launch/job_token.h), in the file "token".
+  bool token = false;
   // When the first of them, the CA aside, expires; far away if there is none.
   WallTime not_after = WallTime::max();
 };
 
 // Makes a CA, which holds for ten years or longer, and certificates for each
-// role, for admin, and for single tasks if asked for. The directory is created
-// (mode 0700) if its parent is there; every file has mode 0600.
+// role, for admin, and for single tasks if asked for, and a token. The
+// directory is created (mode 0700) if its parent is there; every file has mode
+// 0600.
 //
 // Nothing is overwritten. AlreadyExists, before anything is written, if one of
-// the files is there and `add` is not set; with `add`, a name that has both its
-// files is left out. FailedPrecondition if only one of the two is there, or if
-// others than the owner can write into the directory; InvalidArgument for
+// the files is there and `add` is not set; with `add`, what is there with all
+// its files is left out. FailedPrecondition if only one of the two is there, or
+// if others than the owner can write into the directory; InvalidArgument for
 // options out of range or a job that is not the CA's; also the errors of
 // CertificateAuthority and FileSystem.
 absl::StatusOr<MadeCertificates> MakeCertificates(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/real_clock.h"
+#include "launch/job_token.h"
 #include "launch/tls_directory.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
@@ -84,7 +85,9 @@ TEST_F(MakeCertificatesTest, OneForEachRole) {
   ASSERT_OK(made);
   EXPECT_THAT(made->names,
               ElementsAre("ca", "chief", "worker", "ps", "evaluator", "admin"));
-  EXPECT_THAT(Files(), SizeIs(12));
+  EXPECT_THAT(Files(), SizeIs(13));
+  EXPECT_TRUE(made->token);
+  EXPECT_OK(JobToken::Read(PathOf("token")));
   EXPECT_EQ(NamesOf({Role::kChief, 0}), "chief");
   EXPECT_EQ(NamesOf({Role::kWorker, 7}), "worker");
   EXPECT_EQ(NamesOf({Role::kPs, 0}), "ps");
@@ -173,6 +176,7 @@ TEST_F(MakeCertificatesTest, AddIssuesWhatIsMissing) {
   const absl::StatusOr<MadeCertificates> again = Make();
   ASSERT_OK(again);
   EXPECT_THAT(again->names, IsEmpty());
+  EXPECT_FALSE(again->token);
 }
 
 TEST_F(MakeCertificatesTest, AddNeedsACa) {
@@ -227,6 +231,15 @@ TEST_F(MakeCertificatesTest, OptionsOutOfRangeAreRefused) {
   EXPECT_THAT(Make(), StatusIs(kInvalidArgument, HasSubstr("empty")));
   options_.job = std::string(65, 'x');
   EXPECT_THAT(Make(), StatusIs(kInvalidArgument, HasSubstr("64")));
+}
+
+TEST_F(MakeCertificatesTest, TokenIsNeverOverwritten) {
+  std::filesystem::create_directory(options_.directory);
+  std::filesystem::permissions(options_.directory,
+                               std::filesystem::perms::owner_all);
+  std::ofstream(PathOf("token")) << "mine";
+  EXPECT_THAT(Make(), StatusIs(kAlreadyExists, HasSubstr("token")));
+  EXPECT_THAT(Files(), SizeIs(1));
 }
 
 }  // namespace

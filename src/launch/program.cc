@@ -74,6 +74,7 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     for (const std::string& warning : cluster.warnings) {
       fmt::print(stderr, "{}\n", warning);
     }
+    fmt::print(stderr, "{}\n", cluster.ToString());
     if (cluster.spec.empty()) {
       LocalCluster local;
       body(local.cluster());
@@ -83,7 +84,6 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     const TaskOptions options =
         ValueOrThrow(ReadTaskOptions(environment_, cluster));
     if (cluster.task && cluster.task->role == Role::kChief) {
-      fmt::print(stderr, "{}\n", cluster.ToString());
       return RunCoordinator(options, body);
     }
     const std::unique_ptr<MemberTask> task =

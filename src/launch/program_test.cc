@@ -59,8 +59,8 @@ TEST(ProgramTest, ExceptionOfTheBodyIsSaid) {
     throw std::runtime_error("out of ideas");
   }),
             1);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "capstan: out of ideas\n");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("\ncapstan: out of ideas\n"));
 }
 
 TEST(ProgramTest, ThingsThatAreNoExceptionsAreCaughtToo) {

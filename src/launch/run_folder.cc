@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/posix_file_system.h"
 #include "base/status.h"
 
@@ -44,6 +45,14 @@ absl::StatusOr<RunFolder> RunFolder::Create(const std::string& parent,
   CAPSTAN_RETURN_IF_ERROR((*runs)->CreateDir(name));
   CAPSTAN_RETURN_IF_ERROR((*runs)->CreateDir(JoinPath(name, kLogs)));
   return RunFolder(std::move(name), *std::move(runs));
+}
+
+absl::Status RunFolder::WriteCluster(const ClusterSpec& spec,
+                                     std::string_view job_id) {
+  // JSON is YAML. The quotes keep an id of digits from being a number.
+  const std::string text =
+      fmt::format("job_id: \"{}\"\ncluster: {}\n", job_id, spec.ToJson());
+  return ReplaceFile(*runs_, JoinPath(name_, "cluster.yaml"), AsBytes(text));
 }
 
 std::string RunFolder::LogPath(TaskId task) const {

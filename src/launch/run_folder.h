@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/file_system.h"
@@ -13,8 +15,8 @@
 
 namespace capstan {
 
-// The new folder runs/<time>-<pid> with the folder logs in it, for the user
-// alone. Not thread-safe.
+// The new folder runs/<time>-<pid>, for the user alone: cluster.yaml and the
+// folder logs. Not thread-safe.
 class RunFolder {
  public:
   // Creates it, and runs/ if that is missing, in the folder `parent`. The name
@@ -25,6 +27,10 @@ class RunFolder {
 
   // "runs/20231115-222901-1778": relative to `parent`.
   const std::string& path() const { return path_; }
+
+  // Writes cluster.yaml, as FileClusterResolver reads it: for whoever looks at
+  // the job from outside.
+  absl::Status WriteCluster(const ClusterSpec& spec, std::string_view job_id);
 
   // "runs/20231115-222901-1778/logs/worker-1.log".
   std::string LogPath(TaskId task) const;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "capstan/resolver.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
 
@@ -38,6 +39,22 @@ TEST(RunFolderTest, IsForTheUserAlone) {
   EXPECT_EQ(ModeOf(dir / "runs"), 0700);
   EXPECT_EQ(ModeOf(dir / folder->path()), 0700);
   EXPECT_EQ(ModeOf(dir / (folder->path() + "/logs")), 0700);
+}
+
+TEST(RunFolderTest, OthersCanReadTheCluster) {
+  const TempDir dir;
+  absl::StatusOr<RunFolder> folder = RunFolder::Create(dir.path(), kNow, 1778);
+  ASSERT_OK(folder);
+  const ClusterSpec spec({{Role::kChief, {"127.0.0.1:7000"}},
+                          {Role::kWorker, {"127.0.0.1:7001"}},
+                          {Role::kPs, {"127.0.0.1:7002"}}});
+  ASSERT_OK(folder->WriteCluster(spec, "0123456789"));
+  const std::string file = dir / (folder->path() + "/cluster.yaml");
+  EXPECT_EQ(ModeOf(file), 0600);
+  const ResolvedCluster read =
+      FileClusterResolver(file, {}, Environment()).Resolve();
+  EXPECT_EQ(read.spec, spec);
+  EXPECT_EQ(read.job_id, "0123456789");
 }
 
 TEST(RunFolderTest, RunsMayBeALink) {

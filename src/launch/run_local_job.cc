@@ -68,22 +68,22 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
 
   absl::StatusOr<HeldPorts> ports = HeldPorts::Take(CountTasks(options.job));
   CAPSTAN_RETURN_IF_ERROR(ports.status());
-  absl::StatusOr<std::vector<LocalTask>> tasks =
-      PlanLocalJob(options.job, ports->ports());
-  CAPSTAN_RETURN_IF_ERROR(tasks.status());
+  absl::StatusOr<LocalJob> job = PlanLocalJob(options.job, ports->ports());
+  CAPSTAN_RETURN_IF_ERROR(job.status());
   absl::StatusOr<RunFolder> folder =
       RunFolder::Create(options.folder, clock.WallNow(), getpid());
   CAPSTAN_RETURN_IF_ERROR(folder.status());
+  CAPSTAN_RETURN_IF_ERROR(folder->WriteCluster(job->spec, options.job.job_id));
   absl::StatusOr<std::vector<TaskProcess>> processes =
-      MakeProcesses(*std::move(tasks), *folder, screen);
+      MakeProcesses(std::move(job->tasks), *folder, screen);
   CAPSTAN_RETURN_IF_ERROR(processes.status());
   absl::StatusOr<SignalFd> signals = TakeSignals();
   CAPSTAN_RETURN_IF_ERROR(signals.status());
 
   // What a task leaves behind becomes ours, and can be waited for.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  screen.Say(fmt::format("{} tasks; logs in {}/logs", processes->size(),
-                         folder->path()));
+  screen.Say(
+      fmt::format("{}; logs in {}/logs", job->spec.ToString(), folder->path()));
   Supervisor supervisor(
       options.supervisor, clock, screen, *signals,
       [&folder](TaskId task) { return folder->LogPath(task); },

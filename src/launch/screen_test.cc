@@ -14,8 +14,6 @@
 namespace capstan {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr TaskId kWorker1 = {Role::kWorker, 1};
 
 // A pipe that a Screen writes to.

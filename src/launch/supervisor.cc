@@ -15,27 +15,8 @@
 namespace capstan {
 namespace {
 
-using std::chrono::milliseconds;
-
-// Nothing survives SIGKILL but what the kernel itself cannot end.
-constexpr Duration kKillGrace = std::chrono::seconds(5);
 // For what a task leaves behind and is not reaped here.
-constexpr Duration kLookAgain = milliseconds(20);
-// For a terminal that is stuck, after Ctrl-C.
-constexpr Duration kFlushGrace = milliseconds(300);
-
-double Seconds(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-void Poll(std::vector<pollfd>& polled, Duration timeout) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
-  const timespec limit = {seconds.count(), (timeout - seconds).count()};
-  // An error is as good as a time-out: everything is looked at again.
-  if (ppoll(polled.data(), polled.size(), &limit, nullptr) < 0) {
-    for (pollfd& entry : polled) entry.revents = 0;
-  }
-}
+constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -95,7 +76,16 @@ void Supervisor::Wait() {
   Duration timeout = std::chrono::hours(1);
   if (deadline_ != kNever) timeout = deadline_ - clock_.Now();
   if (lingers) timeout = std::min(timeout, kLookAgain);
-  Poll(polled_, std::max(timeout, Duration(0)));
+  Poll(std::max(timeout, Duration(0)));
+}
+
+void Supervisor::Poll(Duration timeout) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
+  const timespec limit = {seconds.count(), (timeout - seconds).count()};
+  // An error is as good as a time-out: everything is looked at again.
+  if (ppoll(polled_.data(), polled_.size(), &limit, nullptr) < 0) {
+    for (pollfd& entry : polled_) entry.revents = 0;
+  }
 }
 
 void Supervisor::TakeSignals() {
@@ -188,66 +178,10 @@ void Supervisor::GoOn() {
   if (!AllGone() && clock_.Now() >= deadline_) OnDeadline();
 }
 
-void Supervisor::OnDeadline() {
-  switch (phase_) {
-    case Phase::kRunning:
-      return;
-    case Phase::kEnding:
-      screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
-                              NamesOfLeft(), Seconds(options_.end_grace)));
-      return EnterStopping();
-    case Phase::kStopping:
-      screen_.Say(fmt::format("{} did not end within {} s; killing",
-                              NamesOfLeft(), Seconds(options_.stop_grace)));
-      return EnterKilling();
-    case Phase::kKilling:
-      screen_.Say(NamesOfLeft() + " cannot be killed; leaving");
-      given_up_ = true;
-  }
-}
-
-void Supervisor::EnterEnding() {
-  phase_ = Phase::kEnding;
-  deadline_ = clock_.Now() + options_.end_grace;
-}
-
-void Supervisor::EnterStopping() {
-  phase_ = Phase::kStopping;
-  deadline_ = clock_.Now() + options_.stop_grace;
-  SignalAll(SIGTERM);
-}
-
-void Supervisor::EnterKilling() {
-  phase_ = Phase::kKilling;
-  deadline_ = clock_.Now() + kKillGrace;
-  SignalAll(SIGKILL);
-}
-
-void Supervisor::SignalAll(int signal_number) {
-  for (Watched& watched : tasks_) {
-    watched.restart_when_gone = false;
-    watched.process.Signal(signal_number);
-  }
-}
-
 bool Supervisor::AllGone() const {
   return std::all_of(tasks_.begin(), tasks_.end(), [](const Watched& it) {
     return it.process.gone() && !it.restart_when_gone;
   });
-}
-
-std::string Supervisor::NamesOfLeft() const {
-  constexpr int kShown = 5;
-  std::string names;
-  int left = 0;
-  for (const Watched& watched : tasks_) {
-    if (watched.process.gone()) continue;
-    if (++left > kShown) continue;
-    if (!names.empty()) names += ", ";
-    names += watched.process.id().ToString();
-  }
-  return left > kShown ? fmt::format("{} and {} more", names, left - kShown)
-                       : names;
 }
 
 void Supervisor::NoteLog(const absl::Status& status) {
@@ -255,32 +189,6 @@ void Supervisor::NoteLog(const absl::Status& status) {
   log_failed_ = true;
   screen_.Say(fmt::format("{}; logs are incomplete from here on",
                           std::string(status.message())));
-}
-
-void Supervisor::Report() {
-  if (!start_error_.ok()) {
-    screen_.Say(std::string(start_error_.message()));
-    return;
-  }
-  if (first_failure_.empty()) return;
-  screen_.Say("the first failure: " + first_failure_.front());
-  for (size_t i = 1; i < first_failure_.size(); ++i) {
-    screen_.SayDetail(first_failure_[i]);
-  }
-}
-
-void Supervisor::Flush() {
-  const MonotonicTime until =
-      interrupted_ ? clock_.Now() + kFlushGrace : kNever;
-  while (true) {
-    screen_.Write();
-    if (screen_.waiting_fd() < 0 || clock_.Now() >= until) return;
-    polled_ = {{signals_.fd(), POLLIN, 0}, {screen_.waiting_fd(), POLLOUT, 0}};
-    Poll(polled_, interrupted_ ? kFlushGrace : std::chrono::hours(1));
-    for (const int number : signals_.Take()) {
-      if (number == SIGINT || number == SIGTERM || number == SIGHUP) return;
-    }
-  }
 }
 
 }  // namespace capstan

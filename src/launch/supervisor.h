@@ -68,6 +68,7 @@ class Supervisor {
   void StartAll();
   void Start(Watched& watched);
   void Wait();
+  void Poll(Duration timeout);
   void TakeSignals();
   void ReadOutput();
   void Reap();

@@ -8,6 +8,7 @@
 #include "capstan/version.h"
 #include "launch/network_policy.h"
 #include "launch/tls_directory.h"
+#include "launch/watch_tls.h"
 #include "membership/roster.h"
 #include "transport/peer_channel.h"
 #include "transport/tcp/tcp_network.h"
@@ -66,6 +67,10 @@ absl::Status TaskHost::Prepare() {
   if (!warning.ok()) return warning.status();
   insecurity_ = *std::move(warning);
   if (!insecurity_.empty()) logger_.Warning("{}", insecurity_);
+  absl::StatusOr<std::optional<JobToken>> token =
+      ReadTokenOption(options_.token_file, policy.tls);
+  if (!token.ok()) return token.status();
+  token_ = *std::move(token);
   if (network_ == nullptr) {
     sockets_ = network_ = std::make_shared<TcpNetwork>(clock_);
     if (policy.tls) {
@@ -80,14 +85,25 @@ absl::Status TaskHost::Prepare() {
     }
   }
   threads_ = std::make_unique<IoThreads>(options_.threads);
+  if (tls_ != nullptr) {
+    Spawn(executor(),
+          WatchTls(clock_, executor(), logger_, *tls_, options_.tls_reload));
+  }
   return absl::OkStatus();
 }
 
 TaskHost::~TaskHost() { Shutdown(Duration::zero()); }
 
+Hello TaskHost::Introduction() const {
+  static_assert(JobToken::kBytes == Hello::kTokenBytes);
+  Hello hello = self_;
+  if (token_) hello.token = std::string(token_->bytes());
+  return hello;
+}
+
 absl::Status TaskHost::Serve(Service& service) {
   ServerOptions options;
-  options.self = self_;
+  options.self = Introduction();
   std::vector<Executor> executors;
   for (int i = 0; i < threads_->size(); ++i) {
     executors.push_back(threads_->executor(static_cast<size_t>(i)));
@@ -111,7 +127,7 @@ void TaskHost::StopThreads() { threads_->Stop(); }
 std::unique_ptr<Channel> TaskHost::NewChannel(const std::string& task,
                                               const std::string& address) {
   ChannelOptions options;
-  options.self = self_;
+  options.self = Introduction();
   options.address = address;
   options.expected_task = task;
   options.backoff.max = Roster::kMaxBackoff;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/real_clock.h"
+#include "launch/job_token.h"
 #include "launch/task_options.h"
 #include "transport/server.h"
 #include "transport/tls/tls_context.h"
@@ -59,6 +61,8 @@ class TaskHost {
  private:
   TaskHost(TaskOptions options, std::shared_ptr<Network> network);
   absl::Status Prepare();
+  // What is said to peers: self(), and the token, which nobody else needs.
+  Hello Introduction() const;
 
   const TaskOptions options_;
   RealClock clock_;
@@ -66,6 +70,7 @@ class TaskHost {
   Logger logger_;
   Random random_;
   std::string insecurity_;  // a warning, or empty
+  std::optional<JobToken> token_;
   std::unique_ptr<TlsContext> tls_;
   std::shared_ptr<Network> sockets_;
   std::shared_ptr<Network> network_;

@@ -28,6 +28,7 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
   options.cluster = std::move(cluster);
   options.listen = environment.Get("CAPSTAN_LISTEN").value_or("");
   options.tls_directory = environment.Get("CAPSTAN_TLS").value_or("");
+  options.token_file = environment.Get("CAPSTAN_TOKEN").value_or("");
   absl::StatusOr<int> insecure = GivenOrVariable(
       std::nullopt, environment, "CAPSTAN_INSECURE_NETWORK", 0, 0, 1);
   if (!insecure.ok()) return insecure.status();
@@ -48,6 +49,8 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
       ReadSeconds(environment, "CAPSTAN_START_TIMEOUT", options.start_timeout));
   CAPSTAN_RETURN_IF_ERROR(ReadSeconds(environment, "CAPSTAN_RETURN_TIMEOUT",
                                       options.return_timeout));
+  CAPSTAN_RETURN_IF_ERROR(
+      ReadSeconds(environment, "CAPSTAN_TLS_RELOAD", options.tls_reload));
   return options;
 }
 

@@ -17,6 +17,11 @@ struct TaskOptions {
   std::string listen = {};
   // Certificates as `capstan certs` makes them; plain connections if empty.
   std::string tls_directory = {};
+  // How often to see whether they have been replaced.
+  Duration tls_reload = std::chrono::seconds(10);
+  // A file that holds the job's token, which this task then shows to the others
+  // and asks of them (launch/job_token.h); none if empty. Needs TLS.
+  std::string token_file = {};
   // Listen beyond this machine without TLS.
   bool insecure_network = false;
   LogLevel log_level = LogLevel::kInfo;
@@ -29,9 +34,10 @@ struct TaskOptions {
 };
 
 // The options that the environment sets: CAPSTAN_LISTEN, CAPSTAN_TLS,
-// CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL, CAPSTAN_THREADS, and
-// CAPSTAN_START_TIMEOUT and CAPSTAN_RETURN_TIMEOUT in seconds.
-// InvalidArgument, naming the variable, for a value that is none.
+// CAPSTAN_TOKEN, CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL,
+// CAPSTAN_THREADS, and CAPSTAN_START_TIMEOUT, CAPSTAN_RETURN_TIMEOUT and
+// CAPSTAN_TLS_RELOAD in seconds. InvalidArgument, naming the variable, for a
+// value that is none.
 absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
                                             ResolvedCluster cluster);
 

@@ -23,6 +23,8 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
   const TaskOptions options =
       ReadTaskOptions(Environment::Of({{"CAPSTAN_LISTEN", "0.0.0.0:7077"},
                                        {"CAPSTAN_TLS", "/keys"},
+                                       {"CAPSTAN_TLS_RELOAD", "6"},
+                                       {"CAPSTAN_TOKEN", "/token"},
                                        {"CAPSTAN_INSECURE_NETWORK", "1"},
                                        {"CAPSTAN_LOG_LEVEL", "error"},
                                        {"CAPSTAN_THREADS", "3"},
@@ -32,11 +34,13 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
           .value();
   EXPECT_EQ(options.listen, "0.0.0.0:7077");
   EXPECT_EQ(options.tls_directory, "/keys");
+  EXPECT_EQ(options.token_file, "/token");
   EXPECT_TRUE(options.insecure_network);
   EXPECT_EQ(options.log_level, LogLevel::kError);
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.return_timeout, std::chrono::seconds(8));
+  EXPECT_EQ(options.tls_reload, std::chrono::seconds(6));
 }
 
 TEST(TaskOptionsTest, WrongValuesNameTheVariable) {
@@ -45,7 +49,8 @@ TEST(TaskOptionsTest, WrongValuesNameTheVariable) {
         std::pair("CAPSTAN_LOG_LEVEL", "loud"),
         std::pair("CAPSTAN_THREADS", "0"),
         std::pair("CAPSTAN_START_TIMEOUT", "-1"),
-        std::pair("CAPSTAN_RETURN_TIMEOUT", "soon")}) {
+        std::pair("CAPSTAN_RETURN_TIMEOUT", "soon"),
+        std::pair("CAPSTAN_TLS_RELOAD", "0")}) {
     EXPECT_THAT(ReadTaskOptions(Environment::Of({{name, value}}), {}),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
   }

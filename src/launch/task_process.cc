@@ -36,7 +36,7 @@ absl::Status TaskProcess::OnExit(int status) {
   exit_status_ = status;
   state_ = State::kLingering;
   // More than a pipe holds: the rest is not of this process.
-  const absl::Status logged = Read(64);
+  absl::Status logged = Read(64);
   output_.End();
   return logged;
 }
@@ -47,7 +47,7 @@ absl::Status TaskProcess::UpdateGone() {
     return absl::OkStatus();
   }
   state_ = State::kGone;
-  const absl::Status logged = Read(64);
+  absl::Status logged = Read(64);
   // Who still writes has left the group, to be on its own.
   pipe_.Close();
   output_.End();

@@ -207,6 +207,33 @@ class Tls(Job):
         self.assertEqual(code, 1)
         self.assertNotIn("healthy", states.values(), text)
 
+    def test_job_with_a_token(self):
+        certs = pathlib.Path(self.variables["CAPSTAN_TLS"])
+        self.variables["CAPSTAN_TOKEN"] = str(certs / "token")
+        chief = self.start_all()
+        code, _, text = self.status()
+        self.assertEqual(code, 0, text)
+        # Who has a certificate and no token, or another one, learns nothing.
+        del self.variables["CAPSTAN_TOKEN"]
+        code, states, text = self.status()
+        self.assertEqual(code, 1)
+        self.assertNotIn("healthy", states.values(), text)
+        self.assertIn("admin/0 shows no job token", text)
+        other = self.dir / "other"
+        subprocess.run([CAPSTAN, "certs", other], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.variables["CAPSTAN_TOKEN"] = str(other / "token")
+        code, _, text = self.status()
+        self.assertEqual(code, 1)
+        self.assertIn("admin/0 shows another job token", text)
+        secrets = [(folder / "token").read_text().strip()
+                   for folder in (certs, other)]
+        for said in (text, *map(self.log, self.tasks)):
+            for secret in secrets:
+                self.assertNotIn(secret, said)
+        chief.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
+
 
 if __name__ == "__main__":
     unittest.main()

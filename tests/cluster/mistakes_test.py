@@ -235,6 +235,27 @@ class Mistakes(unittest.TestCase):
         self.expect("ps.pem", tf_config=config(cluster()),
                     CAPSTAN_TLS=str(certs))
 
+    def test_token_without_tls(self):
+        self.expect("token", "--tls", tf_config=config(cluster()),
+                    CAPSTAN_TOKEN=str(self.certs() / "token"))
+
+    def test_token_that_others_can_read(self):
+        certs = self.certs()
+        (certs / "token").chmod(0o644)
+        self.expect("token", "chmod", tf_config=config(cluster()),
+                    CAPSTAN_TLS=str(certs), CAPSTAN_TOKEN=str(certs / "token"))
+
+    def test_another_token(self):
+        spec = cluster()
+        certs = self.certs()
+        self.start(CAPSTAN, "server", tf_config=config(spec),
+                   CAPSTAN_TLS=str(certs), CAPSTAN_TOKEN=str(certs / "token"))
+        self.expect("another job token", "--token", command=(PROGRAM,),
+                    lines=None, tf_config=config(spec, task="chief"),
+                    CAPSTAN_TLS=str(certs),
+                    CAPSTAN_TOKEN=str(self.certs("other") / "token"),
+                    CAPSTAN_START_TIMEOUT="30")
+
     def test_another_authority(self):
         spec = cluster()
         self.start(CAPSTAN, "server", tf_config=config(spec),

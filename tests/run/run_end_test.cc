@@ -78,7 +78,7 @@ TEST(RunEndTest, ASecondCtrlCKills) {
   run.Signal(SIGINT);
   EXPECT_EQ(run.Wait(), 128 + SIGKILL);
   ExpectAllGone(run, 3);
-  EXPECT_THAT(run.output(), HasSubstr("killing worker/0, worker/1, chief/0\n"));
+  EXPECT_THAT(run.output(), HasSubstr("worker/0, worker/1, chief/0\n"));
 }
 
 TEST(RunEndTest, AStoppedTaskIsKilledToo) {

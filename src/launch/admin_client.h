@@ -1,0 +1,68 @@
+// Somebody outside of a job who asks its tasks: `capstan status` and `doctor`.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/io_thread.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/real_clock.h"
+#include "capstan/resolver.h"
+#include "transport/tcp/tcp_network.h"
+#include "transport/tls/tls_context.h"
+#include "transport/tls/tls_network.h"
+#include "wire/channel.h"
+#include "wire/hello.h"
+
+namespace capstan {
+
+struct AdminOptions {
+  ResolvedCluster cluster = {};  // its task does not matter
+  // As in TaskOptions; the certificate used is that of "admin".
+  std::string tls_directory = {};
+  std::string token_file = {};
+  // How long one answer may take.
+  Duration timeout = std::chrono::seconds(2);
+};
+
+// Has one thread. Destroying it destroys what still runs there.
+class AdminClient {
+ public:
+  // Fails only for what is wrong on this side: the certificates, the token.
+  static absl::StatusOr<std::unique_ptr<AdminClient>> Create(
+      AdminOptions options);
+
+  const AdminOptions& options() const { return options_; }
+  Executor executor() { return thread_.executor(); }
+  Clock& clock() { return clock_; }
+
+  // On executor(): a channel to a task of the cluster.
+  std::unique_ptr<Channel> NewChannel(TaskId task);
+
+  // On executor(): asks a task for something that has no parameters, over a
+  // channel of its own. Returns the body of the answer.
+  Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method);
+
+  // On executor(): whether anybody takes a connection at the task's address.
+  // As Network::Connect.
+  Task<absl::Status> TryToConnect(TaskId task);
+
+ private:
+  explicit AdminClient(AdminOptions options);
+  absl::Status LoadSecrets();
+
+  const AdminOptions options_;
+  RealClock clock_;
+  Logger logger_;
+  Random random_ = Random::FromOs();
+  Hello self_;
+  TcpNetwork sockets_{clock_};
+  std::unique_ptr<TlsContext> context_;
+  std::unique_ptr<TlsNetwork> tls_;
+  IoThread thread_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,27 @@
+#include "launch/finding.h"
+
+#include <gtest/gtest.h>
+
+namespace capstan {
+namespace {
+
+TEST(FindingTest, LineHasLevelFindingAndRemedy) {
+  EXPECT_EQ(ToLine({FindingLevel::kOk, "all is well", ""}),
+            "ok       all is well");
+  EXPECT_EQ(ToLine({FindingLevel::kWarning, "hm", "look"}),
+            "warning  hm; look");
+  EXPECT_EQ(ToLine({FindingLevel::kProblem, "no", "mend it"}),
+            "PROBLEM  no; mend it");
+}
+
+TEST(FindingTest, CountsByLevel) {
+  Findings findings = {{FindingLevel::kOk, "a", ""}};
+  Append({{FindingLevel::kProblem, "b", ""}, {FindingLevel::kProblem, "c", ""}},
+         findings);
+  EXPECT_EQ(Count(findings, FindingLevel::kOk), 1);
+  EXPECT_EQ(Count(findings, FindingLevel::kWarning), 0);
+  EXPECT_EQ(Count(findings, FindingLevel::kProblem), 2);
+}
+
+}  // namespace
+}  // namespace capstan
