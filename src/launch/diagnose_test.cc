@@ -45,13 +45,12 @@ TEST_F(DiagnoseTest, WrongDescriptionIsAProblem) {
 }
 
 TEST_F(DiagnoseTest, JobThatDoesNotRunIsAWarning) {
-  HeldPorts ports = HeldPorts::Take(3).value();
+  const std::vector<int> ports = HeldPorts::Take(3).value().ports();
   cluster_file_ = folder_ / "cluster.yaml";
   std::ofstream(cluster_file_)
-      << "cluster:\n  chief: ['127.0.0.1:" << ports.ports()[0]
-      << "']\n  worker: ['127.0.0.1:" << ports.ports()[1]
-      << "']\n  ps: ['127.0.0.1:" << ports.ports()[2] << "']\n";
-  for (const int port : ports.ports()) ports.Release(port);
+      << "cluster:\n  chief: ['127.0.0.1:" << ports[0]
+      << "']\n  worker: ['127.0.0.1:" << ports[1]
+      << "']\n  ps: ['127.0.0.1:" << ports[2] << "']\n";
   const std::string text = Lines(Environment());
   EXPECT_THAT(text, HasSubstr("1 chief, 1 worker, 1 ps"));
   EXPECT_THAT(text, HasSubstr("the port of this machine is free"));

@@ -30,13 +30,19 @@ absl::StatusOr<HeldPorts> HeldPorts::Take(int count) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     socklen_t size = sizeof(address);
+    // Two may have a port as long as both say so and only one listens.
+    const int yes = 1;
+    if (setsockopt(holder.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) !=
+        0) {
+      return NoPort("setsockopt");
+    }
     if (bind(holder.get(), generic, size) != 0) return NoPort("bind");
     if (getsockname(holder.get(), generic, &size) != 0) {
       return NoPort("getsockname");
     }
     const int port = ntohs(address.sin_port);
     held.ports_.push_back(port);
-    held.sockets_.emplace(port, std::move(holder));
+    held.sockets_.push_back(std::move(holder));
   }
   return held;
 }

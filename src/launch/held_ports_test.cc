@@ -13,8 +13,9 @@
 namespace capstan {
 namespace {
 
-bool CanListen(int port) {
+bool CanListen(int port, int reuse) {
   const FileDescriptor listener(socket(AF_INET, SOCK_STREAM, 0));
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -32,15 +33,25 @@ TEST(HeldPortsTest, AllDiffer) {
   EXPECT_GT(*different.begin(), 0);
 }
 
-TEST(HeldPortsTest, OthersCannotHaveThemUntilReleased) {
-  absl::StatusOr<HeldPorts> held = HeldPorts::Take(2);
+TEST(HeldPortsTest, OnlyWhoReusesThemCanListen) {
+  const absl::StatusOr<HeldPorts> held = HeldPorts::Take(1);
   ASSERT_OK(held);
-  const int first = held->ports()[0];
-  const int second = held->ports()[1];
-  EXPECT_FALSE(CanListen(first));
-  held->Release(first);
-  EXPECT_TRUE(CanListen(first));
-  EXPECT_FALSE(CanListen(second));
+  const int port = held->ports()[0];
+  EXPECT_FALSE(CanListen(port, 0));
+  // And again, as after a restart.
+  EXPECT_TRUE(CanListen(port, 1));
+  EXPECT_TRUE(CanListen(port, 1));
+  EXPECT_FALSE(CanListen(port, 0));
+}
+
+TEST(HeldPortsTest, AreFreeAfterwards) {
+  int port = 0;
+  {
+    const absl::StatusOr<HeldPorts> held = HeldPorts::Take(1);
+    ASSERT_OK(held);
+    port = held->ports()[0];
+  }
+  EXPECT_TRUE(CanListen(port, 0));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
   Supervisor supervisor(
       options.supervisor, clock, screen, *signals,
       [&folder](TaskId task) { return folder->LogPath(task); },
-      *std::move(ports), *std::move(processes));
+      *std::move(processes));
   return supervisor.Run();
 }
 

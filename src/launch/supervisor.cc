@@ -22,13 +22,12 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
 Supervisor::Supervisor(const SupervisorOptions& options, const Clock& clock,
                        Screen& screen, SignalFd& signals, LogPath log_path,
-                       HeldPorts ports, std::vector<TaskProcess> tasks)
+                       std::vector<TaskProcess> tasks)
     : options_(options),
       clock_(clock),
       screen_(screen),
       signals_(signals),
-      log_path_(std::move(log_path)),
-      ports_(std::move(ports)) {
+      log_path_(std::move(log_path)) {
   for (TaskProcess& task : tasks) tasks_.push_back({std::move(task)});
 }
 
@@ -51,7 +50,6 @@ int Supervisor::Run() {
 
 void Supervisor::StartAll() {
   for (Watched& watched : tasks_) {
-    ports_.Release(watched.process.task().port);
     Start(watched);
     if (!start_error_.ok()) return;
   }

@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
-#include "launch/held_ports.h"
 #include "launch/screen.h"
 #include "launch/signal_fd.h"
 #include "launch/task_process.h"
@@ -44,12 +43,12 @@ class Supervisor {
  public:
   using LogPath = std::function<std::string(TaskId)>;
 
-  // The tasks are started in the order given, each when its port is released.
+  // The tasks are started in the order given.
   // `signals` must have SIGCHLD, SIGINT, SIGTERM and SIGPIPE. What is passed
   // by reference must outlive this object.
   Supervisor(const SupervisorOptions& options, const Clock& clock,
              Screen& screen, SignalFd& signals, LogPath log_path,
-             HeldPorts ports, std::vector<TaskProcess> tasks);
+             std::vector<TaskProcess> tasks);
 
   // Runs the job; call it once. Returns the exit code: that of the chief, as
   // ExitCodeOf; 1 if the job failed although the chief ended with 0;
@@ -93,7 +92,6 @@ class Supervisor {
   SignalFd& signals_;
   const LogPath log_path_;
 
-  HeldPorts ports_;
   std::vector<Watched> tasks_;
   Phase phase_ = Phase::kRunning;
   MonotonicTime deadline_ = kNever;  // of the phase

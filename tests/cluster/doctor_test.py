@@ -5,36 +5,15 @@
 """
 
 import json
-import os
 import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-CAPSTAN = BIN / "capstan"
-PATIENCE = 60  # seconds; longer than any of this takes
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-def environment(**variables):
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith(("CAPSTAN_", "SLURM_", "TF_", "KUBERNETES_"))}
-    env.update(variables)
-    return env
+from processes import CAPSTAN, PATIENCE, environment, free_ports
 
 
 class Doctor(unittest.TestCase):

@@ -7,30 +7,16 @@ and no hang.
 """
 
 import json
-import os
 import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-CAPSTAN = BIN / "capstan"
+from processes import BIN, CAPSTAN, PATIENCE, environment, free_ports
+
 PROGRAM = BIN / "hello_cluster"
-PATIENCE = 60  # seconds; longer than any of this takes
-
-
-def free_ports(count):
-    """Ports that nobody listens on, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def cluster(ports=None, **jobs):
@@ -44,16 +30,6 @@ def cluster(ports=None, **jobs):
 
 def config(spec, task="ps", index=0):
     return json.dumps({"cluster": spec, "task": {"type": task, "index": index}})
-
-
-def environment(tf_config=None, **variables):
-    # Nothing of the caller's own cluster, if it has one.
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith(("CAPSTAN_", "SLURM_", "TF_", "KUBERNETES_"))}
-    if tf_config is not None:
-        env["TF_CONFIG"] = tf_config
-    env.update(variables)
-    return env
 
 
 class Mistakes(unittest.TestCase):
@@ -95,66 +71,66 @@ class Mistakes(unittest.TestCase):
     # What TF_CONFIG may look like.
 
     def test_config_is_no_json(self):
-        self.expect("TF_CONFIG", tf_config="{cluster")
+        self.expect("TF_CONFIG", TF_CONFIG="{cluster")
 
     def test_config_is_cut_off(self):
-        self.expect("TF_CONFIG", tf_config=config(cluster())[:-2])
+        self.expect("TF_CONFIG", TF_CONFIG=config(cluster())[:-2])
 
     def test_config_is_a_list(self):
-        self.expect("TF_CONFIG", tf_config="[]")
+        self.expect("TF_CONFIG", TF_CONFIG="[]")
 
     def test_config_has_no_cluster(self):
-        self.expect("cluster", tf_config='{"task": {"type": "ps", "index": 0}}')
+        self.expect("cluster", TF_CONFIG='{"task": {"type": "ps", "index": 0}}')
 
     def test_config_has_a_cluster_that_is_a_text(self):
-        self.expect("cluster", tf_config='{"cluster": "here"}')
+        self.expect("cluster", TF_CONFIG='{"cluster": "here"}')
 
     def test_config_has_an_unknown_job(self):
-        self.expect("master", tf_config=config(
+        self.expect("master", TF_CONFIG=config(
             cluster(master=["127.0.0.1:1"])))
 
     def test_config_has_an_address_without_a_port(self):
-        self.expect("ps/0", tf_config=config(cluster(ps=["localhost"])))
+        self.expect("ps/0", TF_CONFIG=config(cluster(ps=["localhost"])))
 
     def test_config_has_a_port_too_large(self):
-        self.expect("70000", tf_config=config(cluster(ps=["localhost:70000"])))
+        self.expect("70000", TF_CONFIG=config(cluster(ps=["localhost:70000"])))
 
     def test_config_has_a_number_for_an_address(self):
-        self.expect("ps", tf_config=config(cluster(ps=[7077])))
+        self.expect("ps", TF_CONFIG=config(cluster(ps=[7077])))
 
     def test_config_has_one_address_twice(self):
         spec = cluster()
         spec["worker"] = spec["ps"]
-        self.expect(spec["ps"][0], tf_config=config(spec))
+        self.expect(spec["ps"][0], TF_CONFIG=config(spec))
 
     def test_config_has_no_task_type(self):
-        self.expect("type", tf_config=json.dumps(
+        self.expect("type", TF_CONFIG=json.dumps(
             {"cluster": cluster(), "task": {"index": 0}}))
 
     def test_config_has_an_unknown_task_type(self):
-        self.expect("server", tf_config=config(cluster(), task="server"))
+        self.expect("server", TF_CONFIG=config(cluster(), task="server"))
 
     def test_config_has_an_index_that_is_a_text(self):
-        self.expect("index", tf_config=config(cluster(), index="first"))
+        self.expect("index", TF_CONFIG=config(cluster(), index="first"))
 
     def test_config_does_not_say_which_task(self):
         self.expect("CAPSTAN_TASK",
-                    tf_config=json.dumps({"cluster": cluster()}))
+                    TF_CONFIG=json.dumps({"cluster": cluster()}))
 
     # What the cluster may look like.
 
     def test_two_chiefs(self):
-        self.expect("chief", tf_config=config(
+        self.expect("chief", TF_CONFIG=config(
             cluster(chief=["127.0.0.1:1", "127.0.0.1:2"])))
 
     def test_no_worker(self):
-        self.expect("worker", tf_config=config(cluster(worker=None)))
+        self.expect("worker", TF_CONFIG=config(cluster(worker=None)))
 
     def test_no_ps(self):
-        self.expect("ps", tf_config=config(cluster(ps=None), task="worker"))
+        self.expect("ps", TF_CONFIG=config(cluster(ps=None), task="worker"))
 
     def test_index_out_of_range(self):
-        self.expect("ps/3", tf_config=config(cluster(), index=3))
+        self.expect("ps/3", TF_CONFIG=config(cluster(), index=3))
 
     def test_no_cluster_at_all(self):
         self.expect("TF_CONFIG", "--cluster", "capstan run")
@@ -164,7 +140,7 @@ class Mistakes(unittest.TestCase):
                     command=(CAPSTAN, "server", "--cluster", "nowhere.yaml"))
 
     def test_chief_as_a_server(self):
-        self.expect("chief", tf_config=config(cluster(), task="chief"))
+        self.expect("chief", TF_CONFIG=config(cluster(), task="chief"))
 
     # What is on the network.
 
@@ -172,31 +148,31 @@ class Mistakes(unittest.TestCase):
         taken = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(taken.close)
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        self.expect(address, "in use", tf_config=config(cluster(ps=[address])))
+        self.expect(address, "in use", TF_CONFIG=config(cluster(ps=[address])))
 
     def test_missing_tasks(self):
         spec = cluster()
         self.expect("worker/0 at " + spec["worker"][0],
                     "ps/0 at " + spec["ps"][0], "1 s",
                     command=(PROGRAM,), lines=None,
-                    tf_config=config(spec, task="chief"),
+                    TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_START_TIMEOUT="1")
 
     def test_another_task_at_the_address(self):
         spec = cluster()
         swapped = dict(spec, worker=spec["ps"], ps=spec["worker"])
-        self.start(CAPSTAN, "server", tf_config=config(swapped))
+        self.start(CAPSTAN, "server", TF_CONFIG=config(swapped))
         self.expect("expected worker/0", "ps/0 answers",
                     command=(PROGRAM,), lines=None,
-                    tf_config=config(spec, task="chief"),
+                    TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_START_TIMEOUT="30")
 
     def test_another_job(self):
         spec = cluster()
-        self.start(CAPSTAN, "server", tf_config=config(spec),
+        self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
                    CAPSTAN_JOB_ID="one")
         self.expect("'one'", "'two'", command=(PROGRAM,), lines=None,
-                    tf_config=config(spec, task="chief"),
+                    TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_JOB_ID="two", CAPSTAN_START_TIMEOUT="30")
 
     def test_something_else_at_the_address(self):
@@ -204,72 +180,72 @@ class Mistakes(unittest.TestCase):
         self.addCleanup(other.close)
         address = f"127.0.0.1:{other.getsockname()[1]}"
         self.expect("ps/0 at " + address, command=(PROGRAM,), lines=None,
-                    tf_config=config(cluster(ps=[address]), task="chief"),
+                    TF_CONFIG=config(cluster(ps=[address]), task="chief"),
                     CAPSTAN_START_TIMEOUT="2")
 
     # Who may listen where, and with which certificates.
 
     def test_open_address_without_tls(self):
-        self.expect("--tls", "--insecure-network", tf_config=config(
+        self.expect("--tls", "--insecure-network", TF_CONFIG=config(
             cluster(ps=["0.0.0.0:7077"])))
 
     def test_no_certificates(self):
-        self.expect("nowhere", "capstan certs", tf_config=config(cluster()),
+        self.expect("nowhere", "capstan certs", TF_CONFIG=config(cluster()),
                     CAPSTAN_TLS="nowhere")
 
     def test_key_that_others_can_read(self):
         certs = self.certs()
         (certs / "ps.key").chmod(0o644)
-        self.expect("ps.key", "chmod", tf_config=config(cluster()),
+        self.expect("ps.key", "chmod", TF_CONFIG=config(cluster()),
                     CAPSTAN_TLS=str(certs))
 
     def test_key_of_another_certificate(self):
         certs = self.certs()
         shutil.copy(certs / "worker.key", certs / "ps.key")
-        self.expect("ps.key", tf_config=config(cluster()),
+        self.expect("ps.key", TF_CONFIG=config(cluster()),
                     CAPSTAN_TLS=str(certs))
 
     def test_certificate_that_is_none(self):
         certs = self.certs()
         (certs / "ps.pem").write_text("hello\n")
-        self.expect("ps.pem", tf_config=config(cluster()),
+        self.expect("ps.pem", TF_CONFIG=config(cluster()),
                     CAPSTAN_TLS=str(certs))
 
     def test_token_without_tls(self):
-        self.expect("token", "--tls", tf_config=config(cluster()),
+        self.expect("token", "--tls", TF_CONFIG=config(cluster()),
                     CAPSTAN_TOKEN=str(self.certs() / "token"))
 
     def test_token_that_others_can_read(self):
         certs = self.certs()
         (certs / "token").chmod(0o644)
-        self.expect("token", "chmod", tf_config=config(cluster()),
+        self.expect("token", "chmod", TF_CONFIG=config(cluster()),
                     CAPSTAN_TLS=str(certs), CAPSTAN_TOKEN=str(certs / "token"))
 
     def test_another_token(self):
         spec = cluster()
         certs = self.certs()
-        self.start(CAPSTAN, "server", tf_config=config(spec),
+        self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
                    CAPSTAN_TLS=str(certs), CAPSTAN_TOKEN=str(certs / "token"))
         self.expect("another job token", "--token", command=(PROGRAM,),
-                    lines=None, tf_config=config(spec, task="chief"),
+                    lines=None, TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_TLS=str(certs),
                     CAPSTAN_TOKEN=str(self.certs("other") / "token"),
                     CAPSTAN_START_TIMEOUT="30")
 
     def test_another_authority(self):
         spec = cluster()
-        self.start(CAPSTAN, "server", tf_config=config(spec),
+        self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
                    CAPSTAN_TLS=str(self.certs("one")))
         self.expect("certificate", command=(PROGRAM,), lines=None,
-                    tf_config=config(spec, task="chief"),
+                    TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_TLS=str(self.certs("two")),
                     CAPSTAN_START_TIMEOUT="30")
 
     def test_tls_on_one_side_only(self):
         spec = cluster()
-        self.start(CAPSTAN, "server", tf_config=config(spec))
+        self.start(CAPSTAN, "server", TF_CONFIG=config(spec))
         self.expect("ps/0 at " + spec["ps"][0], command=(PROGRAM,), lines=None,
-                    tf_config=config(spec, task="chief"),
+                    TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_TLS=str(self.certs()), CAPSTAN_START_TIMEOUT="2")
 
     # The command line.
@@ -283,7 +259,7 @@ class Mistakes(unittest.TestCase):
 
     def test_unknown_log_level(self):
         self.expect("loud", command=(CAPSTAN, "server", "--log-level", "loud"),
-                    tf_config=config(cluster()))
+                    TF_CONFIG=config(cluster()))
 
 
 if __name__ == "__main__":
