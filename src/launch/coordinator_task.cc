@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <mutex>
 #include <utility>
 
 #include "base/run_on.h"
@@ -49,7 +50,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
   options.self = host_->self();
   options.on_deposed = [this, on_deposed](const absl::Status& status) {
     {
-      const absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       deposed_ = status;
     }
     if (on_deposed) on_deposed(status);
@@ -74,7 +75,7 @@ CoordinatorTask::~CoordinatorTask() {
 }
 
 absl::Status CoordinatorTask::deposed() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return deposed_;
 }
 

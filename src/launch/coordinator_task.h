@@ -3,10 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "launch/task_host.h"
 #include "membership/membership_service.h"
 #include "membership/roster.h"
@@ -36,7 +35,7 @@ class CoordinatorTask {
   JobReport Report() const;
 
   // From any thread: Aborted once another coordinator has taken over, else OK.
-  absl::Status deposed() const ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status deposed() const;
 
   const TaskHost& host() const { return *host_; }
 
@@ -53,8 +52,9 @@ class CoordinatorTask {
   ProbeService probe_;
   std::unique_ptr<MembershipService> service_;
 
-  mutable absl::Mutex mutex_;
-  absl::Status deposed_ ABSL_GUARDED_BY(mutex_);
+  // Guards what is below.
+  mutable std::mutex mutex_;
+  absl::Status deposed_;
 };
 
 }  // namespace capstan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,13 +47,13 @@ bool Member::Obey(const Office& office) {
 }
 
 TaskReport Member::Beat(const Office& office) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   Obey(office);
   return ReportLocked();
 }
 
 TaskReport Member::End(const Office& office) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (Obey(office)) {
     ended_ = true;
     WakeRun();
@@ -61,7 +62,7 @@ TaskReport Member::End(const Office& office) {
 }
 
 TaskReport Member::Report() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return ReportLocked();
 }
 
@@ -83,7 +84,7 @@ TaskReport Member::ReportLocked() const {
 }
 
 void Member::Stop() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   stopped_ = true;
   WakeRun();
 }
@@ -101,7 +102,7 @@ Task<absl::Status> Member::Run() {
 }
 
 Member::Outlook Member::Look() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (ended_) return {kNever, absl::OkStatus()};
   if (stopped_) return {kNever, absl::CancelledError("stopped")};
   const MonotonicTime now = clock_.Now();

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
@@ -43,19 +42,19 @@ class Member {
   // A coordinator in `office` calls. Obeys it if it is the one that this
   // task obeys already, or its term is higher. The caller sees in the report
   // whom this task obeys.
-  TaskReport Beat(const Office& office) ABSL_LOCKS_EXCLUDED(mutex_);
+  TaskReport Beat(const Office& office);
 
   // The same, and the job is over.
-  TaskReport End(const Office& office) ABSL_LOCKS_EXCLUDED(mutex_);
+  TaskReport End(const Office& office);
 
-  TaskReport Report() const ABSL_LOCKS_EXCLUDED(mutex_);
+  TaskReport Report() const;
 
   // On the executor, once: returns OK when the job is over, Unavailable when
   // the coordinator has been gone for too long, Cancelled after Stop.
   Task<absl::Status> Run();
 
   // Ends Run.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop();
 
  private:
   // What Run is to do next.
@@ -64,13 +63,13 @@ class Member {
     absl::Status end;  // Unknown: not the end
   };
 
-  bool Obey(const Office& office) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  TaskReport ReportLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Outlook Look() ABSL_LOCKS_EXCLUDED(mutex_);
-  Outlook LookForFirst(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Outlook LookForReturn(MonotonicTime now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Outlook Look();
   void WakeRun();
+  // With the lock held:
+  bool Obey(const Office& office);
+  TaskReport ReportLocked() const;
+  Outlook LookForFirst(MonotonicTime now);
+  Outlook LookForReturn(MonotonicTime now);
 
   Clock& clock_;
   const Logger logger_;
@@ -79,13 +78,14 @@ class Member {
   const MonotonicTime started_;
   const std::shared_ptr<Timer> timer_;
 
-  mutable absl::Mutex mutex_;
-  Office office_ ABSL_GUARDED_BY(mutex_);
-  MonotonicTime last_heard_ ABSL_GUARDED_BY(mutex_);
-  MonotonicTime next_reminder_ ABSL_GUARDED_BY(mutex_);
-  bool lost_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  // Guards all below.
+  mutable std::mutex mutex_;
+  Office office_;
+  MonotonicTime last_heard_;
+  MonotonicTime next_reminder_;
+  bool lost_ = false;
+  bool ended_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace capstan

@@ -1,13 +1,12 @@
 #include "membership/roster.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/mutex.h"
 #include "base/status.h"
 #include "base/waiter.h"
 
@@ -56,7 +55,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   void Stop();
   Task<absl::Status> AwaitAll(Duration timeout);
   Task<absl::Status> End();
-  JobReport Report() const ABSL_LOCKS_EXCLUDED(mutex_);
+  JobReport Report() const;
 
  private:
   struct Watched {
@@ -73,15 +72,12 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
                         std::vector<std::string>& untold);
   // Handles what a call brought. Returns true to call again at once.
   bool OnAnswer(size_t index, const absl::StatusOr<Reply>& reply);
-  void OnReport(Watched& watched, TaskEntry& entry, TaskReport report)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnError(Watched& watched, TaskEntry& entry, const absl::Status& status)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnOtherOffice(const Office& other) ABSL_LOCKS_EXCLUDED(mutex_);
-  void SetState(TaskEntry& entry, TaskState state)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnReport(Watched& watched, TaskEntry& entry, TaskReport report);
+  void OnError(Watched& watched, TaskEntry& entry, const absl::Status& status);
+  void OnOtherOffice(const Office& other);
+  void SetState(TaskEntry& entry, TaskState state);
   // Those that AwaitAll waits for, each with the reason.
-  std::vector<std::string> Missing() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::string> Missing() const;
   absl::Status Hopeless() const;
   void Changed() { await_timer_->Cancel(); }
 
@@ -96,10 +92,11 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   bool ended_ = false;
   absl::Status deposed_;
 
-  mutable absl::Mutex mutex_;
-  Office office_ ABSL_GUARDED_BY(mutex_);
-  std::vector<TaskEntry> entries_ ABSL_GUARDED_BY(mutex_);
-  std::vector<MonotonicTime> since_ ABSL_GUARDED_BY(mutex_);
+  // Guards all below.
+  mutable std::mutex mutex_;
+  Office office_;
+  std::vector<TaskEntry> entries_;
+  std::vector<MonotonicTime> since_;
 };
 
 Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
@@ -149,7 +146,7 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, size_t index) {
   while (!self->ended_) {
     std::string body;
     {
-      const absl::MutexLock lock(&self->mutex_);
+      const std::lock_guard lock(self->mutex_);
       body = EncodeOffice(self->office_);
     }
     CallOptions options;
@@ -172,7 +169,7 @@ bool Roster::Core::OnAnswer(size_t index, const absl::StatusOr<Reply>& reply) {
   Watched& watched = watched_[index];
   Office other;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     TaskEntry& entry = entries_[index];
     if (!report.ok()) {
       OnError(watched, entry, report.status());
@@ -230,7 +227,7 @@ void Roster::Core::SetState(TaskEntry& entry, TaskState state) {
 void Roster::Core::OnOtherOffice(const Office& other) {
   Office mine;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     // An answer to a call of this coordinator's last term.
     if (other.term < office_.term) return;
     // Before it has any task: there was a coordinator before this one, which
@@ -253,7 +250,7 @@ void Roster::Core::OnOtherOffice(const Office& other) {
 }
 
 std::vector<std::string> Roster::Core::Missing() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   std::vector<std::string> missing;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const TaskEntry& entry = entries_[i];
@@ -306,7 +303,7 @@ Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, size_t index,
   Watched& watched = self->watched_[index];
   std::string body;
   {
-    const absl::MutexLock lock(&self->mutex_);
+    const std::lock_guard lock(self->mutex_);
     body = EncodeOffice(self->office_);
   }
   CallOptions options;
@@ -330,7 +327,7 @@ Task<absl::Status> Roster::Core::End() {
   Stop();
   std::vector<size_t> present;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (Answers(entries_[i].state)) present.push_back(i);
     }
@@ -347,7 +344,7 @@ Task<absl::Status> Roster::Core::End() {
 }
 
 JobReport Roster::Core::Report() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   JobReport report;
   report.office = office_;
   report.tasks = entries_;

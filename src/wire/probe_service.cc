@@ -1,6 +1,7 @@
 #include "wire/probe_service.h"
 
 #include <algorithm>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -50,14 +51,14 @@ absl::StatusOr<uint64_t> DecodeProbeSize(std::string_view body) {
 class ProbeService::Scratch {
  public:
   explicit Scratch(ProbeService& service) : service_(service) {
-    absl::MutexLock lock(&service_.mutex_);
+    std::lock_guard lock(service_.mutex_);
     if (service_.scratch_.empty()) return;
     buffer_ = std::move(service_.scratch_.back());
     service_.scratch_.pop_back();
   }
   ~Scratch() {
     if (buffer_.size() == 0) return;
-    absl::MutexLock lock(&service_.mutex_);
+    std::lock_guard lock(service_.mutex_);
     service_.scratch_.push_back(std::move(buffer_));
   }
   Scratch(const Scratch&) = delete;
@@ -143,7 +144,7 @@ absl::StatusOr<ProbeService::Source> ProbeService::SourceOf(uint64_t size) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "a probe may ask for ", largest_source_, " bytes, not ", size));
   }
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   if (source_ != nullptr && source_->size() >= size) return source_;
   absl::StatusOr<Buffer> memory = Buffer::Allocate(size, Fill::kNone);
   if (!memory.ok()) return memory.status();

@@ -11,13 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "tensor/buffer.h"
 #include "wire/service.h"
 
@@ -51,14 +50,15 @@ class ProbeService final : public Service {
   Task<ServerReply> Echo(ServerCall& call);
   Task<ServerReply> Sink(ServerCall& call);
   Task<ServerReply> Send(ServerCall& call);
-  absl::StatusOr<Source> SourceOf(uint64_t size) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Source> SourceOf(uint64_t size);
 
   const uint64_t largest_source_;
-  absl::Mutex mutex_;
+  // Guards all below.
+  std::mutex mutex_;
   // At least as large as any answer so far.
-  Source source_ ABSL_GUARDED_BY(mutex_);
+  Source source_;
   // Pieces that no sink uses now.
-  std::vector<Buffer> scratch_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Buffer> scratch_;
 };
 
 }  // namespace capstan
