@@ -47,6 +47,7 @@ class Asker {
     for (size_t i = 0; i < tasks.size(); ++i) {
       Spawn(client_.executor(), AskOne(tasks[i], status.tasks[i], left, done));
     }
+    // NOLINTNEXTLINE(bugprone-infinite-loop): AskOne counts it down.
     while (left > 0) co_await done.Sleep();
   }
 

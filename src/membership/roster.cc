@@ -337,6 +337,7 @@ Task<absl::Status> Roster::Core::End() {
   for (const size_t index : present) {
     Spawn(executor_, SendEnd(self, index, left, untold));
   }
+  // NOLINTNEXTLINE(bugprone-infinite-loop): SendEnd counts it down.
   while (left > 0) co_await end_waiter_.Sleep();
   if (untold.empty()) co_return absl::OkStatus();
   co_return absl::UnavailableError(absl::StrCat(
