@@ -19,8 +19,8 @@ template <typename T>
 std::future<T> StartOn(const Executor& executor, Task<T> task) {
   auto promise = std::make_shared<std::promise<T>>();
   std::future<T> future = promise->get_future();
-  constexpr auto run = [](Task<T> inner,
-                          std::shared_ptr<std::promise<T>> result) -> Task<> {
+  constexpr auto kRun = [](Task<T> inner,
+                           std::shared_ptr<std::promise<T>> result) -> Task<> {
     try {
       if constexpr (std::is_void_v<T>) {
         co_await std::move(inner);
@@ -33,7 +33,7 @@ std::future<T> StartOn(const Executor& executor, Task<T> task) {
       result->set_exception(std::current_exception());
     }
   };
-  Spawn(executor, run(std::move(task), std::move(promise)));
+  Spawn(executor, kRun(std::move(task), std::move(promise)));
   return future;
 }
 

@@ -43,7 +43,7 @@ struct InlineExecutor {
 struct Detached {
   using executor_type = InlineExecutor;
   executor_type get_executor() const noexcept { return {}; }
-  void operator()(std::exception_ptr) const noexcept {}
+  void operator()(const std::exception_ptr&) const noexcept {}
 };
 
 // Starts `task` on `executor` and lets it run by itself; it ends when it

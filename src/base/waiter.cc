@@ -65,7 +65,7 @@ Waiter::~Waiter() { Take(); }
 
 Task<> Waiter::Sleep() {
   return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
-      [this](auto&& handler) { Store(std::move(handler)); },
+      [this](Handler handler) { Store(std::move(handler)); },
       asio::use_awaitable);
 }
 
