@@ -16,6 +16,19 @@ enum class Method : uint16_t {
   kMemberEnd = 17,   // the coordinator to a task: the job is over
   kTaskStatus = 18,  // anybody to a task: its TaskReport
   kJobStatus = 19,   // anybody to the coordinator: its JobReport
+
+  // Parameter servers (wire/parameter.h).
+  kInstall = 32,      // the coordinator: this is the shard map
+  kShardMap = 33,     // anybody: the shard map
+  kPull = 34,         // the values of whole shards
+  kPush = 35,         // an update of whole shards
+  kGather = 36,       // some rows of shards
+  kScatter = 37,      // an update of some rows
+  kRead = 38,         // a range of rows of one shard, or of a slot
+  kCommit = 39,       // the coordinator: a synchronous round is complete
+  kTick = 40,         // replicas are done with a clock
+  kWatermark = 41,    // the coordinator: these steps are over
+  kStoreStatus = 42,  // anybody: a StoreReport
 };
 
 }  // namespace capstan

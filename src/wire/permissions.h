@@ -21,6 +21,7 @@ enum Callers : uint8_t {
   kCallerPs = 4,
   kCallerEvaluator = 8,
   kCallerAdmin = 16,
+  kCallerTrainer = 3,  // chief and workers
   kCallerAny = 31,
 };
 
@@ -39,6 +40,17 @@ inline constexpr std::array kMethodPermissions = {
     MethodPermission{Method::kMemberEnd, "MemberEnd", kCallerChief},
     MethodPermission{Method::kTaskStatus, "TaskStatus", kCallerAny},
     MethodPermission{Method::kJobStatus, "JobStatus", kCallerAny},
+    MethodPermission{Method::kInstall, "Install", kCallerChief},
+    MethodPermission{Method::kShardMap, "ShardMap", kCallerAny},
+    MethodPermission{Method::kPull, "Pull", kCallerAny},
+    MethodPermission{Method::kPush, "Push", kCallerTrainer},
+    MethodPermission{Method::kGather, "Gather", kCallerAny},
+    MethodPermission{Method::kScatter, "Scatter", kCallerTrainer},
+    MethodPermission{Method::kRead, "Read", kCallerAny},
+    MethodPermission{Method::kCommit, "Commit", kCallerChief},
+    MethodPermission{Method::kTick, "Tick", kCallerTrainer},
+    MethodPermission{Method::kWatermark, "Watermark", kCallerChief},
+    MethodPermission{Method::kStoreStatus, "StoreStatus", kCallerAny},
 };
 
 // OK if a task or person of `role` may call `method` of a task of `self_role`.

@@ -20,6 +20,8 @@ using testing::StatusIs;
 const std::set<std::string> kEveryRole = {"chief", "worker", "ps", "evaluator",
                                           "admin"};
 
+const std::set<std::string> kTrainers = {"chief", "worker"};
+
 // Written out once more, by hand: who may call what is not to change by
 // accident.
 const std::map<Method, std::set<std::string>> kMay = {
@@ -27,6 +29,12 @@ const std::map<Method, std::set<std::string>> kMay = {
     {Method::kProbeSource, kEveryRole}, {Method::kMemberBeat, {"chief"}},
     {Method::kMemberEnd, {"chief"}},    {Method::kTaskStatus, kEveryRole},
     {Method::kJobStatus, kEveryRole},
+    {Method::kInstall, {"chief"}},      {Method::kShardMap, kEveryRole},
+    {Method::kPull, kEveryRole},        {Method::kPush, kTrainers},
+    {Method::kGather, kEveryRole},      {Method::kScatter, kTrainers},
+    {Method::kRead, kEveryRole},        {Method::kCommit, {"chief"}},
+    {Method::kTick, kTrainers},         {Method::kWatermark, {"chief"}},
+    {Method::kStoreStatus, kEveryRole},
 };
 
 TEST(PermissionsTest, EachMethodForEachRole) {

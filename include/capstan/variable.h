@@ -1,0 +1,122 @@
+// Variables: named tensors that live on the parameter servers.
+//
+//   VariableSpec table{.name = "embedding", .shape = {1'000'000, 16},
+//                      .initializer = Uniform{-0.05, 0.05},
+//                      .optimizer = Adagrad{.learning_rate = 0.05}};
+//
+// All of this is values; whether they make sense is checked where a variable
+// is made, which throws kInvalidArgument naming the variable and the field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "capstan/optimizer.h"
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// Initializers: the value of an element is a function of the seed and of its
+// position in the whole variable, so that it does not depend on how the
+// variable is cut. They run on the servers. Without a seed one is made of the
+// variable's name, so that two variables differ and a program repeats.
+
+struct Zeros {};
+struct Ones {};
+struct Constant {
+  double value = 0;
+};
+// In [min, max).
+struct Uniform {
+  double min = -0.05;
+  double max = 0.05;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+struct Normal {
+  double mean = 0;
+  double stddev = 0.05;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+// Normal, drawn again while more than two standard deviations from the mean.
+struct TruncatedNormal {
+  double mean = 0;
+  double stddev = 0.05;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+// Of variance 1 / fan_average (Glorot) or 2 / fan_in (He). The fans are those
+// of Keras: of a matrix its rows and columns, of a convolution's kernel the
+// last two axes times the others. The normal forms are truncated.
+struct GlorotUniform {
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+struct GlorotNormal {
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+struct HeUniform {
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+struct HeNormal {
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+// A matrix with orthonormal rows or columns, times `gain`. It needs all of the
+// variable at once, so one shard only.
+struct Orthogonal {
+  double gain = 1;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+// No initial value: the variable cannot be read until all of it was assigned.
+struct Unset {};
+
+using Initializer = std::variant<Zeros, Ones, Constant, Uniform, Normal,
+                                 TruncatedNormal, GlorotUniform, GlorotNormal,
+                                 HeUniform, HeNormal, Orthogonal, Unset>;
+
+// How the contributions of replicas to one synchronous update are combined.
+enum class Aggregation : std::uint8_t {
+  kMean = 0,
+  kSum = 1,
+  kOnlyFirstReplica = 2,
+};
+
+// When a gradient takes effect. docs/consistency.md says what each promises.
+struct Async {};  // when it arrives
+// When those of all `replicas` have, as one update; `backup` more workers run,
+// and the last ones of a round are dropped.
+struct Sync {
+  int replicas = 1;
+  int backup = 0;
+};
+// When it arrives; but a worker at clock c sees all updates of clocks up to
+// c - bound - 1, and waits for them if need be. Each clock has an update of
+// each of `replicas`.
+struct BoundedStaleness {
+  int replicas = 1;
+  int bound = 0;
+};
+using UpdateMode = std::variant<Async, Sync, BoundedStaleness>;
+
+// What happens to an update with a NaN or an infinity in it.
+enum class NonFinite : std::uint8_t {
+  kRefuse = 0,  // an error; nothing is changed
+  kSkip = 1,    // nothing is changed, and it is counted
+  kAccept = 2,  // it is applied
+};
+
+struct VariableSpec {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::kF32;
+  Initializer initializer = Zeros{};
+  // Without one, gradients are refused; assignments work.
+  std::optional<Optimizer> optimizer = std::nullopt;
+  Aggregation aggregation = Aggregation::kMean;
+  bool trainable = true;
+  UpdateMode update = Async{};
+  NonFinite non_finite = NonFinite::kRefuse;
+  // The name of a variable on whose server this one is to be, in one piece.
+  std::string colocate_with = {};
+};
+
+}  // namespace capstan

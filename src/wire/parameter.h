@@ -1,0 +1,198 @@
+// What clients ask of a parameter server, and what it answers: the bodies.
+// Values travel as attachments, one or two for each shard of the request, in
+// its order. docs/consistency.md says what the answers promise.
+// Thread-safe: values and pure functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+struct ShardKey {
+  uint32_t variable = 0;  // VariableEntry::id
+  uint32_t shard = 0;     // which of its shards
+  friend auto operator<=>(const ShardKey&, const ShardKey&) = default;
+  template <typename H>
+  friend H AbslHashValue(H hash, const ShardKey& key) {
+    return H::combine(std::move(hash), key.variable, key.shard);
+  }
+};
+
+// Which history of the job a caller belongs to. A server refuses what comes
+// from an older one: a rollback starts a new generation, a coordinator that
+// takes over a new term.
+struct Fence {
+  uint64_t generation = 0;
+  uint64_t term = 0;
+  friend bool operator==(const Fence&, const Fence&) = default;
+};
+
+// Names an update for ever: whoever sends it, and however often, a shard
+// applies it once.
+struct UpdateId {
+  Fence fence;
+  uint64_t step = 0;  // the coordinator's number of the step, from 1 on
+  uint32_t push = 0;  // which update of the step
+  // The step's place in synchronous and bounded training: see UpdateMode.
+  uint64_t round = 0;  // from 1 on; 0: in no round
+  uint32_t replica = 0;
+  friend bool operator==(const UpdateId&, const UpdateId&) = default;
+};
+
+// What is done to the values. The numbers are on the wire.
+enum class Operation : uint8_t {
+  kGradient = 0,  // by the variable's optimizer
+  kSet = 1,
+  kAdd = 2,
+  kSub = 3,
+  kMul = 4,
+  kDiv = 5,
+  kMin = 6,
+  kMax = 7,
+};
+inline constexpr uint32_t kOperations = 8;
+// "gradient", "set", ...
+std::string_view OperationName(Operation operation);
+
+// A shard in a request.
+struct ShardPart {
+  ShardKey key;
+  // kPull, kGather: the version that the caller has; 0 for none. An update: the
+  // one that it was computed from; 0 if not known.
+  uint64_t version = 0;
+  DType dtype = DType::kF32;  // of an update's values
+  float scale = 1;            // the gradient is multiplied by it
+  friend bool operator==(const ShardPart&, const ShardPart&) = default;
+};
+
+// Body of kPull, kPush, kGather and kScatter; the parts ascend by key.
+//   kPull     attachments: none. Answers the values of each part, or nothing
+//             if the shard is not newer than the part's version.
+//   kPush     one each: the values of the whole shard, for `operation`.
+//   kGather   one each: rows (u32, from the shard's first on). Answers them.
+//   kScatter  two each: rows, and their values for `operation`.
+struct ShardsRequest {
+  UpdateId id;  // kPull and kGather: fence.generation and round only
+  uint64_t map_version = 0;
+  Operation operation = Operation::kGradient;
+  std::vector<ShardPart> parts;
+  friend bool operator==(const ShardsRequest&, const ShardsRequest&) = default;
+};
+
+// What became of an update. The numbers are on the wire.
+enum class Outcome : uint8_t {
+  kApplied = 0,
+  kAlreadyApplied = 1,
+  kStaged = 2,   // synchronous: waits for the round to be committed
+  kSkipped = 3,  // not finite, and such are skipped
+  kDropped = 4,  // synchronous: the round was committed without it
+};
+inline constexpr uint32_t kOutcomes = 5;
+
+struct ShardsReply {
+  std::vector<uint64_t> versions;  // one for each part
+  std::vector<Outcome> outcomes;   // of an update: one for each part
+  friend bool operator==(const ShardsReply&, const ShardsReply&) = default;
+};
+
+// Body of kRead: rows [begin, end) of one shard, counted from its first, as one
+// attachment. `slot` 0 is the values, i the i-th slot of the optimizer. The
+// answer is a ShardsReply with the version.
+struct ReadRequest {
+  uint64_t generation = 0;
+  uint64_t map_version = 0;
+  ShardKey key;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint32_t slot = 0;
+  friend bool operator==(const ReadRequest&, const ReadRequest&) = default;
+};
+
+// Body of kCommit: the contributions of `replicas` to `round` become one update
+// of each shard. Of kTick: they have done all their updates of `round`.
+struct RoundRequest {
+  Fence fence;
+  uint64_t round = 0;
+  std::vector<uint32_t> replicas;
+  friend bool operator==(const RoundRequest&, const RoundRequest&) = default;
+};
+
+// Body of kWatermark: every step up to `watermark` is applied on every shard
+// that it concerns, and acknowledged; nobody will ask about it in earnest.
+struct WatermarkRequest {
+  Fence fence;
+  uint64_t watermark = 0;
+  friend bool operator==(const WatermarkRequest&,
+                         const WatermarkRequest&) = default;
+};
+
+// Body of kInstall: the job's shard map (wire/shard_map_codec.h). The server
+// creates the shards that the map gives it and drops those that it has not. A
+// map of a new generation starts from nothing.
+struct InstallRequest {
+  uint64_t term = 0;
+  uint64_t watermark = 0;  // of a new generation
+  std::string map;
+  friend bool operator==(const InstallRequest&,
+                         const InstallRequest&) = default;
+};
+
+// How stale the updates were: bucket 0 counts those computed from the newest
+// values, bucket i those that had missed [2^(i-1), 2^i) updates, the last one
+// all that are staler.
+using StalenessHistogram = std::array<uint64_t, 16>;
+
+struct VariableReport {
+  std::string name;
+  uint32_t shard = 0;
+  uint64_t bytes = 0;  // with the slots
+  uint64_t version = 0;
+  uint64_t applied = 0;
+  uint64_t duplicates = 0;
+  uint64_t dropped = 0;
+  uint64_t skipped = 0;
+  uint64_t refused = 0;  // for values that are not finite
+  StalenessHistogram staleness{};
+  friend bool operator==(const VariableReport&,
+                         const VariableReport&) = default;
+};
+
+// Answer to kStoreStatus.
+struct StoreReport {
+  Fence fence;
+  uint64_t map_version = 0;
+  uint64_t watermark = 0;
+  uint64_t committed_round = 0;
+  uint64_t bytes_used = 0;
+  uint64_t bytes_limit = 0;
+  uint64_t fenced = 0;  // requests of an older generation or term
+  std::vector<VariableReport> variables;
+  friend bool operator==(const StoreReport&, const StoreReport&) = default;
+};
+
+// Decoding fails with InvalidArgument. It checks the form, not whether there is
+// such a shard.
+std::string EncodeShardsRequest(const ShardsRequest& request);
+absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body);
+std::string EncodeShardsReply(const ShardsReply& reply);
+absl::StatusOr<ShardsReply> DecodeShardsReply(std::string_view body);
+std::string EncodeReadRequest(const ReadRequest& request);
+absl::StatusOr<ReadRequest> DecodeReadRequest(std::string_view body);
+std::string EncodeRoundRequest(const RoundRequest& request);
+absl::StatusOr<RoundRequest> DecodeRoundRequest(std::string_view body);
+std::string EncodeWatermarkRequest(const WatermarkRequest& request);
+absl::StatusOr<WatermarkRequest> DecodeWatermarkRequest(std::string_view body);
+std::string EncodeInstallRequest(const InstallRequest& request);
+absl::StatusOr<InstallRequest> DecodeInstallRequest(std::string_view body);
+std::string EncodeStoreReport(const StoreReport& report);
+absl::StatusOr<StoreReport> DecodeStoreReport(std::string_view body);
+
+}  // namespace capstan
