@@ -1,0 +1,52 @@
+// Sends a request to each of some servers and waits for all the answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/task.h"
+#include "wire/channel.h"
+
+namespace capstan {
+
+// One request to one server. The memory that it names belongs to the caller of
+// FanOut.
+struct Errand {
+  uint32_t server = 0;
+  Method method = Method::kPull;
+  std::string body;
+  std::vector<Bytes> attachments;
+  std::optional<std::vector<MutableBytes>> receive_into;
+  uint64_t reply_limit = 64 << 10;
+
+  // What came of it.
+  absl::Status status;
+  Reply reply;
+};
+
+// What is the same for all that a client asks. `channels` has one for each
+// server; they, and all else, outlive the calls and live on `executor`.
+struct ServerChannels {
+  Clock& clock;
+  Executor executor;
+  std::vector<std::unique_ptr<Channel>> channels;
+  Random random;
+  BackoffOptions backoff;
+};
+
+// Runs the errands at once. One that fails with Unavailable is sent again,
+// unchanged, until `deadline`: all that a server is asked may be asked twice.
+// OK if all are; else the error that says most: any before Aborted, which says
+// that the shard map is old. What is in the errands is valid in either case.
+Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
+                          MonotonicTime deadline);
+
+}  // namespace capstan

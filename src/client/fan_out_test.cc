@@ -1,0 +1,231 @@
+#include "client/fan_out.h"
+
+#include <gtest/gtest.h>
+
+#include <asio/io_context.hpp>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/run_on.h"
+#include "base/sim_clock.h"
+#include "testing/status_matchers.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+// Answers what it was told to, after a while; then OK for ever.
+class ScriptedChannel final : public Channel {
+ public:
+  struct Call {
+    Method method;
+    std::string body;
+    std::vector<Bytes> attachments;
+    CallOptions options;
+    MonotonicTime time;
+  };
+
+  ScriptedChannel(Clock& clock, Executor executor)
+      : clock_(clock), executor_(std::move(executor)) {}
+
+  Task<absl::StatusOr<Reply>> Call(Method method, std::string body,
+                                   std::vector<Bytes> attachments,
+                                   CallOptions options) override {
+    calls.push_back({.method = method,
+                     .body = body,
+                     .attachments = std::move(attachments),
+                     .options = std::move(options),
+                     .time = clock_.Now()});
+    const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
+    const MonotonicTime until = clock_.Now() + latency;
+    co_await timer->SleepUntil(until);
+    absl::Status status;
+    if (!answers.empty()) {
+      status = answers.front();
+      answers.pop_front();
+    }
+    if (!status.ok()) co_return status;
+    Reply reply;
+    reply.body = "answer to " + body;
+    co_return reply;
+  }
+  Task<> Close() override { co_return; }
+  std::string peer() const override { return "scripted"; }
+
+  std::deque<absl::Status> answers;
+  Duration latency = std::chrono::milliseconds(1);
+  std::vector<struct Call> calls;
+
+ private:
+  Clock& clock_;
+  const Executor executor_;
+};
+
+class FanOutTest : public ::testing::Test {
+ protected:
+  FanOutTest()
+      : servers_{.clock = clock_,
+                 .executor = context_.get_executor(),
+                 .channels = {},
+                 .random = Random(1),
+                 .backoff = {}} {
+    for (int i = 0; i < 3; ++i) {
+      auto channel =
+          std::make_unique<ScriptedChannel>(clock_, context_.get_executor());
+      channels_.push_back(channel.get());
+      servers_.channels.push_back(std::move(channel));
+    }
+  }
+
+  std::vector<Errand> Errands(uint32_t count) {
+    std::vector<Errand> errands(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      errands[i].server = i;
+      errands[i].method = Method::kPush;
+      errands[i].body = std::to_string(i);
+    }
+    return errands;
+  }
+
+  absl::Status Run(std::vector<Errand>& errands,
+                   Duration timeout = std::chrono::seconds(30)) {
+    std::future<absl::Status> done =
+        StartOn(Executor(context_.get_executor()),
+                FanOut(servers_, errands, clock_.Now() + timeout));
+    while (true) {
+      context_.restart();
+      context_.poll();
+      if (done.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+        return done.get();
+      }
+      if (!clock_.RunNext()) return absl::InternalError("waits for nothing");
+    }
+  }
+
+  SimClock clock_;
+  asio::io_context context_;
+  ServerChannels servers_;
+  std::vector<ScriptedChannel*> channels_;
+};
+
+TEST_F(FanOutTest, NobodyIsAsked) {
+  std::vector<Errand> errands;
+  EXPECT_OK(Run(errands));
+}
+
+TEST_F(FanOutTest, AllAreAskedAtOnce) {
+  std::vector<Errand> errands = Errands(3);
+  const std::vector<std::byte> memory(8);
+  errands[1].attachments = {Bytes(memory)};
+  errands[2].reply_limit = 77;
+  const MonotonicTime start = clock_.Now();
+  ASSERT_OK(Run(errands));
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(channels_[i]->calls.size(), 1u);
+    EXPECT_EQ(channels_[i]->calls[0].time, start);
+    EXPECT_EQ(channels_[i]->calls[0].method, Method::kPush);
+    EXPECT_OK(errands[i].status);
+    EXPECT_EQ(errands[i].reply.body, "answer to " + std::to_string(i));
+  }
+  EXPECT_EQ(channels_[1]->calls[0].attachments[0].data(), memory.data());
+  EXPECT_EQ(channels_[2]->calls[0].options.reply_limit, 77u);
+  EXPECT_EQ(clock_.Now(), start + std::chrono::milliseconds(1));
+}
+
+TEST_F(FanOutTest, SeveralErrandsToOneServer) {
+  std::vector<Errand> errands = Errands(2);
+  errands[1].server = 0;
+  ASSERT_OK(Run(errands));
+  EXPECT_EQ(channels_[0]->calls.size(), 2u);
+  EXPECT_EQ(errands[1].reply.body, "answer to 1");
+}
+
+TEST_F(FanOutTest, AServerThatIsAwayIsAskedAgainTheSame) {
+  for (const uint32_t count : {1u, 3u}) {
+    channels_[0]->calls.clear();
+    std::vector<Errand> errands = Errands(count);
+    const std::vector<std::byte> memory(8);
+    std::vector<std::byte> into(4);
+    errands[0].attachments = {Bytes(memory)};
+    errands[0].receive_into = {MutableBytes(into)};
+    channels_[0]->answers = {absl::UnavailableError("away"),
+                             absl::UnavailableError("away")};
+    ASSERT_OK(Run(errands));
+    ASSERT_EQ(channels_[0]->calls.size(), 3u);
+    Duration last = Duration::max();
+    for (const auto& call : channels_[0]->calls) {
+      EXPECT_EQ(call.body, "0");
+      ASSERT_EQ(call.attachments.size(), 1u);
+      EXPECT_EQ(call.attachments[0].data(), memory.data());
+      ASSERT_TRUE(call.options.receive_into.has_value());
+      EXPECT_EQ((*call.options.receive_into)[0].data(), into.data());
+      // What is left of the time, and no more.
+      EXPECT_LT(call.options.timeout, last);
+      last = call.options.timeout;
+    }
+    // Not at once.
+    EXPECT_GT(channels_[0]->calls[1].time, channels_[0]->calls[0].time);
+  }
+}
+
+TEST_F(FanOutTest, OnlyThatServerIsAskedAgain) {
+  std::vector<Errand> errands = Errands(3);
+  channels_[1]->answers = {absl::UnavailableError("away")};
+  ASSERT_OK(Run(errands));
+  EXPECT_EQ(channels_[0]->calls.size(), 1u);
+  EXPECT_EQ(channels_[1]->calls.size(), 2u);
+}
+
+TEST_F(FanOutTest, UntilTheTimeIsOver) {
+  std::vector<Errand> errands = Errands(2);
+  channels_[1]->answers.assign(1000, absl::UnavailableError("away for good"));
+  const MonotonicTime start = clock_.Now();
+  EXPECT_THAT(
+      Run(errands, std::chrono::seconds(20)),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away for good")));
+  EXPECT_LE(clock_.Now(), start + std::chrono::seconds(20));
+  EXPECT_GT(channels_[1]->calls.size(), 5u);
+  EXPECT_LT(channels_[1]->calls.size(), 50u);
+  EXPECT_OK(errands[0].status);
+}
+
+TEST_F(FanOutTest, OtherErrorsAreNotTriedAgain) {
+  std::vector<Errand> errands = Errands(2);
+  channels_[0]->answers = {absl::FailedPreconditionError("fenced")};
+  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_EQ(channels_[0]->calls.size(), 1u);
+}
+
+TEST_F(FanOutTest, AllAreWaitedForEvenIfOneFails) {
+  std::vector<Errand> errands = Errands(3);
+  channels_[0]->answers = {absl::InvalidArgumentError("bad")};
+  channels_[2]->latency = std::chrono::seconds(5);
+  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_OK(errands[2].status);
+  EXPECT_EQ(errands[2].reply.body, "answer to 2");
+}
+
+TEST_F(FanOutTest, AnyErrorSaysMoreThanThatTheMapIsOld) {
+  for (const bool first : {false, true}) {
+    std::vector<Errand> errands = Errands(3);
+    channels_[first ? 0 : 2]->answers = {absl::AbortedError("old")};
+    channels_[1]->answers = {absl::InvalidArgumentError("bad")};
+    EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  std::vector<Errand> errands = Errands(3);
+  channels_[0]->answers = {absl::AbortedError("old")};
+  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kAborted));
+}
+
+TEST_F(FanOutTest, TheFirstOfTwoErrorsIsTold) {
+  std::vector<Errand> errands = Errands(3);
+  channels_[1]->answers = {absl::InvalidArgumentError("one")};
+  channels_[2]->answers = {absl::OutOfRangeError("two")};
+  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,161 @@
+#include "client/parameter_client.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/shard_parts.h"
+#include "wire/shard_map_codec.h"
+
+namespace capstan {
+
+ParameterClient::ParameterClient(Clock& clock, const Executor& executor,
+                                 std::vector<std::unique_ptr<Channel>> channels,
+                                 Random random, BackoffOptions backoff)
+    : servers_{.clock = clock,
+               .executor = executor,
+               .channels = std::move(channels),
+               .random = random,
+               .backoff = backoff},
+      map_(std::make_shared<const ShardMap>()) {}
+
+absl::StatusOr<const VariableEntry*> ParameterClient::Find(
+    std::string_view name) const {
+  const VariableEntry* entry = map_->Find(name);
+  if (entry != nullptr) return entry;
+  return absl::NotFoundError(
+      absl::StrCat("there is no variable '", std::string(name),
+                   "'; the job has ", map_->entries().size(), " (version ",
+                   map_->version(), " of the shard map)"));
+}
+
+Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(uint32_t variable,
+                                                         Duration timeout) {
+  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  while (true) {
+    const std::shared_ptr<const ShardMap> map = map_;
+    const VariableEntry* entry = map->Find(variable);
+    if (entry != nullptr) co_return entry->spec;
+    absl::Status status = NoVariable(*map, variable);
+    if (!absl::IsAborted(status)) co_return status;
+    status = co_await RefreshStale(map, std::move(status), deadline);
+    if (!status.ok()) co_return status;
+  }
+}
+
+Task<absl::Status> ParameterClient::TellAll(Method method, std::string body,
+                                            Duration timeout) {
+  std::vector<Errand> errands(servers_.channels.size());
+  for (uint32_t i = 0; i < errands.size(); ++i) {
+    errands[i].server = i;
+    errands[i].method = method;
+    errands[i].body = body;
+  }
+  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  co_return co_await FanOut(servers_, errands, deadline);
+}
+
+Task<absl::Status> ParameterClient::Refresh(Duration timeout) {
+  // One that answers is enough: a client that gets an old map is told so by
+  // the server that has a newer one.
+  absl::Status last = absl::FailedPreconditionError("a job without servers");
+  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  const auto count = static_cast<int64_t>(servers_.channels.size());
+  for (uint32_t i = 0; i < servers_.channels.size(); ++i) {
+    // What is left of the time is shared by the servers that are left.
+    const MonotonicTime now = servers_.clock.Now();
+    const Duration share = (deadline - now) / (count - int64_t{i});
+    Errand errand;
+    errand.server = i;
+    errand.method = Method::kShardMap;
+    last = co_await FanOut(servers_, std::span(&errand, 1), now + share);
+    if (!last.ok()) continue;
+    absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
+    last = map.status();
+    if (!last.ok()) continue;
+    const bool newer = map->generation() > map_->generation() ||
+                       (map->generation() == map_->generation() &&
+                        map->version() > map_->version());
+    if (newer) map_ = std::make_shared<const ShardMap>(*std::move(map));
+    co_return absl::OkStatus();
+  }
+  co_return WithContext(last, "no server gives the shard map");
+}
+
+Task<absl::Status> ParameterClient::RefreshStale(
+    std::shared_ptr<const ShardMap> used, absl::Status stale,
+    MonotonicTime deadline) {
+  Backoff backoff(servers_.backoff, servers_.random.Fork("map"));
+  while (map_->version() == used->version() &&
+         map_->generation() == used->generation()) {
+    const Duration left = deadline - servers_.clock.Now();
+    if (left <= Duration::zero()) {
+      co_return absl::DeadlineExceededError(
+          absl::StrCat(std::string(stale.message()),
+                       "; and the servers have no newer one than version ",
+                       used->version()));
+    }
+    absl::Status status = co_await Refresh(left);
+    if (!status.ok()) co_return status;
+    if (map_->version() != used->version() ||
+        map_->generation() != used->generation()) {
+      break;
+    }
+    const std::unique_ptr<Timer> timer =
+        servers_.clock.NewTimer(servers_.executor);
+    const MonotonicTime again = servers_.clock.Now() + backoff.Next();
+    co_await timer->SleepUntil(again);
+  }
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
+                                            uint64_t watermark,
+                                            Duration timeout) {
+  if (map.servers() != num_servers()) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("a shard map for ", map.servers(), " servers in a job of ",
+                     num_servers()));
+  }
+  InstallRequest request;
+  request.term = term;
+  request.watermark = watermark;
+  request.map = EncodeShardMap(map);
+  auto kept = std::make_shared<const ShardMap>(map);
+  std::string body = EncodeInstallRequest(request);
+  absl::Status status =
+      co_await TellAll(Method::kInstall, std::move(body), timeout);
+  if (status.ok()) map_ = std::move(kept);
+  co_return status;
+}
+
+Task<absl::Status> ParameterClient::Commit(RoundRequest request,
+                                           UpdateOptions options) {
+  std::string body = EncodeRoundRequest(request);
+  return TellAll(Method::kCommit, std::move(body), options.timeout);
+}
+
+Task<absl::Status> ParameterClient::Tick(RoundRequest request,
+                                         UpdateOptions options) {
+  std::string body = EncodeRoundRequest(request);
+  return TellAll(Method::kTick, std::move(body), options.timeout);
+}
+
+Task<absl::Status> ParameterClient::SetWatermark(WatermarkRequest request,
+                                                 UpdateOptions options) {
+  std::string body = EncodeWatermarkRequest(request);
+  return TellAll(Method::kWatermark, std::move(body), options.timeout);
+}
+
+Task<absl::StatusOr<StoreReport>> ParameterClient::Status(uint32_t server,
+                                                          Duration timeout) {
+  Errand errand;
+  errand.server = server;
+  errand.method = Method::kStoreStatus;
+  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  absl::Status status =
+      co_await FanOut(servers_, std::span(&errand, 1), deadline);
+  if (!status.ok()) co_return status;
+  co_return DecodeStoreReport(errand.reply.body);
+}
+
+}  // namespace capstan

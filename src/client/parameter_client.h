@@ -1,0 +1,166 @@
+// How a task reads and updates variables: each call is split along the shard
+// map into one request for each server and verb, however many variables it
+// names, and the answers go straight to where they are wanted.
+//
+// Lives on one executor and is used from it alone; many calls may be under way
+// at once. Every call has a time-out and, when it fails, names the server.
+// A server that cannot be reached is asked again until then, under the same
+// ids, so that nothing is applied twice. A shard map that has become old is
+// fetched anew without a word.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/task.h"
+#include "capstan/tensor.h"
+#include "client/fan_out.h"
+#include "variable/shard_map.h"
+#include "wire/channel.h"
+#include "wire/parameter.h"
+
+namespace capstan {
+
+// The versions of a variable's shards that somebody has, of one generation.
+struct ShardVersions {
+  uint64_t generation = 0;
+  std::vector<uint64_t> versions;  // by shard; empty: has nothing
+};
+
+// A variable to be pulled.
+struct PullItem {
+  uint32_t variable = 0;  // VariableEntry::id
+  // Where it goes: as many bytes as it has. Shards that are not newer than
+  // `have` are left alone. Undefined when the call fails.
+  MutableBytes into;
+  // What is there already, and after the call what is there then. May be null:
+  // pulls all.
+  ShardVersions* have = nullptr;
+};
+
+// An update of a whole variable.
+struct DenseItem {
+  uint32_t variable = 0;
+  DType dtype = DType::kF32;
+  Bytes values;
+  // What the gradient was computed from, for the staleness. May be null.
+  const ShardVersions* based_on = nullptr;
+};
+
+// Rows to be read: row i goes to the i-th row of `into`.
+struct GatherItem {
+  uint32_t variable = 0;
+  std::span<const int64_t> ids;
+  MutableBytes into;
+  ShardVersions* versions = nullptr;  // as PullItem::have, but only written
+};
+
+// An update of some rows. Gradients of equal ids are added up; the other
+// operations are done one after the other.
+struct RowsItem {
+  uint32_t variable = 0;
+  std::span<const int64_t> ids;
+  DType dtype = DType::kF32;
+  Bytes values;
+  const ShardVersions* based_on = nullptr;
+};
+
+struct ReadOptions {
+  Duration timeout = std::chrono::seconds(30);
+  // The round of the step that reads: see UpdateMode. 0: does not wait.
+  uint64_t round = 0;
+};
+
+struct UpdateOptions {
+  Duration timeout = std::chrono::seconds(30);
+};
+
+// What became of an update, over all shards.
+struct UpdateSummary {
+  uint64_t applied = 0;
+  uint64_t already_applied = 0;
+  uint64_t staged = 0;
+  uint64_t skipped = 0;
+  uint64_t dropped = 0;
+};
+
+class ParameterClient {
+ public:
+  // `channels` has one for each server of the job, in order. `clock` must
+  // outlive the client; the channels live on `executor`.
+  ParameterClient(Clock& clock, const Executor& executor,
+                  std::vector<std::unique_ptr<Channel>> channels, Random random,
+                  BackoffOptions backoff = {});
+
+  // The newest shard map that this client knows; empty before Refresh.
+  std::shared_ptr<const ShardMap> map() const { return map_; }
+  // NotFound, naming the nearest thing to do, if there is no such variable.
+  absl::StatusOr<const VariableEntry*> Find(std::string_view name) const;
+
+  // What a variable is, in this map or a newer one. NotFound if it was dropped;
+  // DeadlineExceeded if nobody has heard of it.
+  Task<absl::StatusOr<VariableSpec>> Spec(
+      uint32_t variable, Duration timeout = std::chrono::seconds(30));
+
+  // Asks the servers for the map, and keeps the newest.
+  Task<absl::Status> Refresh(Duration timeout = std::chrono::seconds(30));
+
+  // Reading. Errors: InvalidArgument for memory of the wrong size, OutOfRange
+  // for an id, before anything is sent; what the servers answer.
+  Task<absl::Status> Pull(std::span<PullItem> items, ReadOptions options = {});
+  Task<absl::Status> Gather(std::span<GatherItem> items,
+                            ReadOptions options = {});
+  // Rows [begin, end) of a variable, or of slot `slot` of its optimizer (from
+  // 1 on), as f32.
+  Task<absl::Status> ReadRows(uint32_t variable, int64_t begin, int64_t end,
+                              MutableBytes into, uint32_t slot = 0,
+                              ReadOptions options = {});
+
+  // Updating, under an id that the caller has for it alone; repeating the same
+  // call under the same id changes nothing more. A variable occurs once.
+  // All is checked before anything is sent, so an update that is refused for
+  // what it is has changed nothing on any server.
+  Task<absl::StatusOr<UpdateSummary>> Update(UpdateId id, Operation operation,
+                                             std::span<const DenseItem> dense,
+                                             std::span<const RowsItem> rows,
+                                             UpdateOptions options = {});
+
+  // The coordinator's.
+  // Makes `map` the job's, on all servers.
+  Task<absl::Status> Install(const ShardMap& map, uint64_t term,
+                             uint64_t watermark,
+                             Duration timeout = std::chrono::minutes(10));
+  Task<absl::Status> Commit(RoundRequest request, UpdateOptions options = {});
+  Task<absl::Status> SetWatermark(WatermarkRequest request,
+                                  UpdateOptions options = {});
+  // Tells all servers that replicas are done with a clock.
+  Task<absl::Status> Tick(RoundRequest request, UpdateOptions options = {});
+  Task<absl::StatusOr<StoreReport>> Status(
+      uint32_t server, Duration timeout = std::chrono::seconds(5));
+
+  uint32_t num_servers() const {
+    return static_cast<uint32_t>(servers_.channels.size());
+  }
+
+ private:
+  // The same body to every server.
+  Task<absl::Status> TellAll(Method method, std::string body, Duration timeout);
+  // After a call with the map `used` failed with `stale`, which is Aborted:
+  // gets a newer map, and waits for one. Another call may have got it already.
+  Task<absl::Status> RefreshStale(std::shared_ptr<const ShardMap> used,
+                                  absl::Status stale, MonotonicTime deadline);
+
+  ServerChannels servers_;
+  std::shared_ptr<const ShardMap> map_;
+};
+
+}  // namespace capstan

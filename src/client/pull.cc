@@ -1,0 +1,110 @@
+// Pull: whole variables, straight into the caller's memory.
+#include <utility>
+
+#include "client/parameter_client.h"
+#include "client/shard_parts.h"
+
+namespace capstan {
+namespace {
+
+// What is asked of one server.
+struct PullPlan {
+  ShardsRequest request;
+  std::vector<MutableBytes> into;
+  std::vector<ItemOrder> sources;  // of the parts
+};
+
+absl::StatusOr<std::vector<PullPlan>> Plan(const ShardMap& map,
+                                           std::span<const PullItem> items,
+                                           uint64_t round) {
+  const absl::StatusOr<std::vector<ItemOrder>> order = OrderItems(map, items);
+  if (!order.ok()) return order.status();
+  std::vector<PullPlan> plans(map.servers());
+  for (const ItemOrder& source : *order) {
+    const VariableEntry& entry = *source.entry;
+    const PullItem& item = items[source.item];
+    CAPSTAN_RETURN_IF_ERROR(CheckSize(
+        entry, ByteSize(entry.spec.dtype, entry.spec.shape), item.into.size()));
+    for (uint32_t shard = 0; shard < entry.shards.size(); ++shard) {
+      PullPlan& plan = plans[entry.shards[shard].server];
+      ShardPart part;
+      part.key = {.variable = entry.id, .shard = shard};
+      part.version = VersionOf(item.have, map, shard);
+      plan.request.parts.push_back(part);
+      plan.into.push_back(
+          ShardBytes(entry, shard, item.into, entry.row_bytes()));
+      plan.sources.push_back(source);
+    }
+  }
+  for (PullPlan& plan : plans) {
+    plan.request.id.fence.generation = map.generation();
+    plan.request.id.round = round;
+    plan.request.map_version = map.version();
+  }
+  std::erase_if(plans, [](const PullPlan& p) { return p.into.empty(); });
+  return plans;
+}
+
+// Notes what came.
+absl::Status Finish(const ShardMap& map, std::span<PullItem> items,
+                    const PullPlan& plan, const Errand& errand) {
+  const absl::StatusOr<ShardsReply> reply =
+      ReadReply(errand.reply.body, plan.into.size(), false);
+  if (!reply.ok()) return reply.status();
+  for (size_t i = 0; i < plan.into.size(); ++i) {
+    const VariableEntry& entry = *plan.sources[i].entry;
+    const ShardPart& part = plan.request.parts[i];
+    const size_t came = errand.reply.attachments[i].size();
+    const bool unchanged =
+        came == 0 && part.version != 0 && reply->versions[i] == part.version;
+    if (!unchanged) {
+      CAPSTAN_RETURN_IF_ERROR(CheckSize(entry, plan.into[i].size(), came));
+    }
+    SetVersion(items[plan.sources[i].item].have, map, entry, part.key.shard,
+               reply->versions[i]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
+                                         ReadOptions options) {
+  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  while (true) {
+    const std::shared_ptr<const ShardMap> map = map_;
+    const std::span<const PullItem> asked = items;
+    absl::StatusOr<std::vector<PullPlan>> plans =
+        Plan(*map, asked, options.round);
+    absl::Status status = plans.status();
+    std::vector<Errand> errands;
+    if (status.ok()) {
+      for (PullPlan& plan : *plans) {
+        Errand& errand = errands.emplace_back();
+        errand.server = plan.sources[0]
+                            .entry->shards[plan.request.parts[0].key.shard]
+                            .server;
+        errand.method = Method::kPull;
+        errand.body = EncodeShardsRequest(plan.request);
+        errand.receive_into = plan.into;
+      }
+      status = co_await FanOut(servers_, errands, deadline);
+    }
+    if (status.ok()) {
+      for (size_t i = 0; i < errands.size(); ++i) {
+        CAPSTAN_CO_RETURN_IF_ERROR(
+            Finish(*map, items, (*plans)[i], errands[i]));
+      }
+      co_return absl::OkStatus();
+    }
+    // What came is not what `have` says, if part of it did.
+    for (PullItem& item : items) {
+      if (item.have != nullptr && !errands.empty()) item.have->versions.clear();
+    }
+    if (!absl::IsAborted(status)) co_return status;
+    status = co_await RefreshStale(map, std::move(status), deadline);
+    if (!status.ok()) co_return status;
+  }
+}
+
+}  // namespace capstan

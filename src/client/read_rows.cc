@@ -1,0 +1,73 @@
+// ReadRows: a range of rows of one variable or of one of its slots.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/parameter_client.h"
+#include "client/shard_parts.h"
+
+namespace capstan {
+namespace {
+
+absl::StatusOr<std::vector<Errand>> Plan(const ShardMap& map, uint32_t variable,
+                                         int64_t begin, int64_t end,
+                                         MutableBytes into, uint32_t slot) {
+  const VariableEntry* entry = map.Find(variable);
+  if (entry == nullptr) return NoVariable(map, variable);
+  if (begin < 0 || begin > end || end > entry->spec.shape.num_rows()) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "variable '", entry->spec.name, "' has ", entry->spec.shape.num_rows(),
+        " rows; [", begin, ", ", end, ") was asked for"));
+  }
+  const auto row_bytes =
+      slot == 0 ? entry->row_bytes()
+                : static_cast<size_t>(entry->spec.shape.row_elements()) *
+                      sizeof(float);
+  CAPSTAN_RETURN_IF_ERROR(CheckSize(
+      *entry, static_cast<uint64_t>(end - begin) * row_bytes, into.size()));
+  std::vector<Errand> errands;
+  for (uint32_t i = 0; i < entry->shards.size(); ++i) {
+    const ShardPlace& place = entry->shards[i];
+    const int64_t first = std::max(begin, place.begin);
+    const int64_t last = std::min(end, place.end);
+    if (first >= last) continue;
+    ReadRequest request;
+    request.generation = map.generation();
+    request.map_version = map.version();
+    request.key = {.variable = variable, .shard = i};
+    request.begin = static_cast<uint64_t>(first - place.begin);
+    request.end = static_cast<uint64_t>(last - place.begin);
+    request.slot = slot;
+    Errand& errand = errands.emplace_back();
+    errand.server = place.server;
+    errand.method = Method::kRead;
+    errand.body = EncodeReadRequest(request);
+    errand.receive_into = {
+        into.subspan(static_cast<size_t>(first - begin) * row_bytes,
+                     static_cast<size_t>(last - first) * row_bytes)};
+  }
+  return errands;
+}
+
+}  // namespace
+
+Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
+                                             int64_t end, MutableBytes into,
+                                             uint32_t slot,
+                                             ReadOptions options) {
+  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  while (true) {
+    const std::shared_ptr<const ShardMap> map = map_;
+    absl::StatusOr<std::vector<Errand>> errands =
+        Plan(*map, variable, begin, end, into, slot);
+    absl::Status status = errands.status();
+    if (status.ok()) {
+      status = co_await FanOut(servers_, *errands, deadline);
+    }
+    if (!absl::IsAborted(status)) co_return status;
+    status = co_await RefreshStale(map, std::move(status), deadline);
+    if (!status.ok()) co_return status;
+  }
+}
+
+}  // namespace capstan

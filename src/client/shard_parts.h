@@ -1,0 +1,69 @@
+// What is asked of each server: the parts of a request, in the order that the
+// servers want, and whence each comes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/parameter_client.h"
+#include "variable/shard_map.h"
+#include "wire/parameter.h"
+
+namespace capstan {
+
+// The variables of a call by ascending id, which is the order of a request.
+struct ItemOrder {
+  const VariableEntry* entry = nullptr;
+  size_t item = 0;  // its place in the call
+};
+
+// Aborted: a newer map may have it. NotFound if it was dropped.
+absl::Status NoVariable(const ShardMap& map, uint32_t variable);
+// InvalidArgument if a variable occurs twice.
+absl::Status SortItems(std::vector<ItemOrder>& order);
+
+// The items in order; the errors of both.
+template <typename Item>
+absl::StatusOr<std::vector<ItemOrder>> OrderItems(const ShardMap& map,
+                                                  std::span<const Item> items) {
+  std::vector<ItemOrder> order;
+  order.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const VariableEntry* entry = map.Find(items[i].variable);
+    if (entry == nullptr) return NoVariable(map, items[i].variable);
+    order.push_back({.entry = entry, .item = i});
+  }
+  CAPSTAN_RETURN_IF_ERROR(SortItems(order));
+  return order;
+}
+
+// "variable 'w' is f32[3, 4], 48 bytes; 12 were given", if they differ.
+absl::Status CheckSize(const VariableEntry& entry, uint64_t expected,
+                       uint64_t given);
+
+// The version that `versions` has of a shard; 0 if none of this generation.
+uint64_t VersionOf(const ShardVersions* versions, const ShardMap& map,
+                   uint32_t shard);
+void SetVersion(ShardVersions* versions, const ShardMap& map,
+                const VariableEntry& entry, uint32_t shard, uint64_t version);
+
+// The first rows of a shard's share of `bytes`, which are of the whole
+// variable.
+template <typename ByteSpan>
+ByteSpan ShardBytes(const VariableEntry& entry, uint32_t shard, ByteSpan bytes,
+                    size_t row_bytes) {
+  const ShardPlace& place = entry.shards[shard];
+  return bytes.subspan(
+      static_cast<size_t>(place.begin) * row_bytes,
+      static_cast<size_t>(place.end - place.begin) * row_bytes);
+}
+
+// InvalidArgument unless the answer has a version for each of `parts`, and, of
+// an update, an outcome.
+absl::StatusOr<ShardsReply> ReadReply(const std::string& body, size_t parts,
+                                      bool update);
+
+}  // namespace capstan

@@ -1,0 +1,443 @@
+// Update: gradients and assignments, dense and by rows.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/parameter_client.h"
+#include "client/plan_rows.h"
+#include "client/shard_parts.h"
+#include "optimizer/accumulate.h"
+#include "optimizer/find_nonfinite.h"
+#include "optimizer/widen.h"
+
+namespace capstan {
+namespace {
+
+// One item, as it is sent.
+struct UpdatePlan {
+  const VariableEntry* entry = nullptr;
+  size_t item = 0;
+  bool by_rows = false;
+  DType dtype = DType::kF32;
+  Bytes values;  // the caller's, or `sums`
+  RowPlan rows;
+  Buffer sums;
+  const ShardVersions* based_on = nullptr;
+  float scale = 1;
+};
+
+// A request to one server, of one verb.
+struct ServerPlan {
+  uint32_t server = 0;
+  bool by_rows = false;
+  ShardsRequest request;
+  std::vector<Bytes> attachments;
+};
+
+size_t RowBytes(const VariableEntry& entry, DType dtype) {
+  return static_cast<size_t>(entry.spec.shape.row_elements()) * SizeOf(dtype);
+}
+
+absl::Status CheckDType(const VariableEntry& entry, Operation operation,
+                        DType dtype) {
+  const bool gradient = operation == Operation::kGradient;
+  if (gradient && !entry.spec.optimizer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", entry.spec.name,
+                     "' has no optimizer, so a gradient means nothing to it: "
+                     "assign to it instead"));
+  }
+  const bool fits = gradient ? dtype == DType::kF32 || dtype == DType::kF16 ||
+                                   dtype == DType::kBF16
+                             : dtype == entry.spec.dtype;
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "variable '", entry.spec.name, "': values of ",
+      std::string(NameOf(dtype)), "; ",
+      gradient
+          ? "a gradient is f32, f16 or bf16"
+          : absl::StrCat("it is ", std::string(NameOf(entry.spec.dtype)))));
+}
+
+// A gradient of a synchronous variable needs its place in a round. The servers
+// say the same; but by then one of them may have applied its part.
+absl::Status CheckRound(const VariableEntry& entry, Operation operation,
+                        const UpdateId& id) {
+  const auto* sync = std::get_if<Sync>(&entry.spec.update);
+  if (sync == nullptr || operation != Operation::kGradient) {
+    return absl::OkStatus();
+  }
+  if (id.round == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", entry.spec.name,
+                     "' is updated in synchronous rounds, and a gradient came "
+                     "that belongs to none"));
+  }
+  const uint64_t most = static_cast<uint64_t>(sync->replicas) +
+                        static_cast<uint64_t>(sync->backup);
+  if (id.replica < most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("variable '", entry.spec.name, "': a gradient of replica ",
+                   id.replica, ", but there are ", most));
+}
+
+// Whether an update by rows concerns those that it does not name, too.
+bool TouchesAllRows(const Optimizer& optimizer) {
+  if (const auto* adam = std::get_if<Adam>(&optimizer.rule)) {
+    return adam->row_moments == RowMoments::kExact;
+  }
+  if (const auto* adam = std::get_if<AdamW>(&optimizer.rule)) {
+    return adam->row_moments == RowMoments::kExact;
+  }
+  return false;
+}
+
+// Adds the shards that have none of the rows.
+void AddShardsWithoutRows(const VariableEntry& entry, RowPlan& plan) {
+  std::vector<ShardRows> all(entry.shards.size());
+  for (uint32_t i = 0; i < all.size(); ++i) all[i].shard = i;
+  for (ShardRows& shard : plan.shards) all[shard.shard] = std::move(shard);
+  plan.shards = std::move(all);
+}
+
+// Puts the values into the order of the rows; gradients of equal ids are added
+// up, as f32.
+absl::Status ArrangeRows(const RowsItem& item, bool gradient,
+                         UpdatePlan& plan) {
+  if (plan.rows.in_order) return absl::OkStatus();
+  const auto size = static_cast<size_t>(plan.entry->spec.shape.row_elements());
+  const bool sum = gradient && plan.rows.num_rows != item.ids.size();
+  const size_t from_bytes = size * SizeOf(item.dtype);
+  if (sum) plan.dtype = DType::kF32;
+  const size_t to_bytes = size * SizeOf(plan.dtype);
+  absl::StatusOr<Buffer> arranged =
+      Buffer::Allocate(plan.rows.num_rows * to_bytes, Fill::kNone);
+  if (!arranged.ok()) return arranged.status();
+  plan.sums = *std::move(arranged);
+  std::vector<float> row(sum ? size : 0);
+  std::vector<bool> filled(plan.rows.num_rows);
+  for (size_t i = 0; i < item.ids.size(); ++i) {
+    const uint32_t place = plan.rows.place[i];
+    const std::byte* from = item.values.data() + i * from_bytes;
+    std::byte* to = plan.sums.data() + place * to_bytes;
+    if (filled[place]) {
+      Widen(item.dtype, from, size, row.data());
+      Accumulate(row, 1, std::span(reinterpret_cast<float*>(to), size));
+    } else if (plan.dtype == item.dtype) {
+      std::memcpy(to, from, from_bytes);
+    } else {
+      Widen(item.dtype, from, size, reinterpret_cast<float*>(to));
+    }
+    filled[place] = true;
+  }
+  plan.values = plan.sums.bytes();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<UpdatePlan>> PlanItems(
+    const ShardMap& map, const UpdateId& id, Operation operation,
+    std::span<const DenseItem> dense, std::span<const RowsItem> rows) {
+  absl::StatusOr<std::vector<ItemOrder>> order = OrderItems(map, dense);
+  if (!order.ok()) return order.status();
+  absl::StatusOr<std::vector<ItemOrder>> row_order = OrderItems(map, rows);
+  if (!row_order.ok()) return row_order.status();
+  std::vector<ItemOrder> all = *order;
+  all.insert(all.end(), row_order->begin(), row_order->end());
+  CAPSTAN_RETURN_IF_ERROR(SortItems(all));  // a variable in both is refused
+  const bool gradient = operation == Operation::kGradient;
+  std::vector<UpdatePlan> plans;
+  plans.reserve(all.size());
+  for (const ItemOrder& source : *order) {
+    const DenseItem& item = dense[source.item];
+    const VariableEntry& entry = *source.entry;
+    CAPSTAN_RETURN_IF_ERROR(CheckDType(entry, operation, item.dtype));
+    CAPSTAN_RETURN_IF_ERROR(CheckRound(entry, operation, id));
+    CAPSTAN_RETURN_IF_ERROR(CheckSize(
+        entry, ByteSize(item.dtype, entry.spec.shape), item.values.size()));
+    UpdatePlan& plan = plans.emplace_back();
+    plan.entry = &entry;
+    plan.item = source.item;
+    plan.dtype = item.dtype;
+    plan.values = item.values;
+    plan.based_on = item.based_on;
+  }
+  for (const ItemOrder& source : *row_order) {
+    const RowsItem& item = rows[source.item];
+    const VariableEntry& entry = *source.entry;
+    CAPSTAN_RETURN_IF_ERROR(CheckDType(entry, operation, item.dtype));
+    CAPSTAN_RETURN_IF_ERROR(CheckRound(entry, operation, id));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckSize(entry, item.ids.size() * RowBytes(entry, item.dtype),
+                  item.values.size()));
+    absl::StatusOr<RowPlan> split = PlanRows(entry, item.ids, gradient);
+    if (!split.ok()) return split.status();
+    UpdatePlan& plan = plans.emplace_back();
+    plan.entry = &entry;
+    plan.item = source.item;
+    plan.by_rows = true;
+    plan.dtype = item.dtype;
+    plan.values = item.values;
+    plan.based_on = item.based_on;
+    plan.rows = *std::move(split);
+    CAPSTAN_RETURN_IF_ERROR(ArrangeRows(item, gradient, plan));
+    if (gradient && TouchesAllRows(*entry.spec.optimizer)) {
+      AddShardsWithoutRows(entry, plan.rows);
+    }
+  }
+  return plans;
+}
+
+double Norm(const UpdatePlan& plan) {
+  return std::sqrt(SumOfSquares(plan.dtype, plan.values.data(),
+                                plan.values.size() / SizeOf(plan.dtype)));
+}
+
+// The scale that brings a norm down to its limit, if there is one.
+double ScaleFor(double norm, double limit) {
+  return limit > 0 && norm > limit ? limit / norm : 1.0;
+}
+
+// Clipping by norm is done here, where the whole gradient is: a server has only
+// a part of it.
+void ClipNorms(std::span<UpdatePlan> plans) {
+  bool global = false;
+  for (const UpdatePlan& plan : plans) {
+    global |= plan.entry->spec.optimizer->global_clip_norm > 0;
+  }
+  double squares = 0;
+  if (global) {
+    for (const UpdatePlan& plan : plans) {
+      const double norm = Norm(plan);
+      // What is skipped must not decide about the others.
+      const bool skip = plan.entry->spec.non_finite == NonFinite::kSkip;
+      if (!skip || std::isfinite(norm)) squares += norm * norm;
+    }
+  }
+  for (UpdatePlan& plan : plans) {
+    const Optimizer& optimizer = *plan.entry->spec.optimizer;
+    double scale = ScaleFor(std::sqrt(squares), optimizer.global_clip_norm);
+    if (optimizer.clip_norm > 0) {
+      scale *= ScaleFor(scale * Norm(plan), optimizer.clip_norm);
+    }
+    plan.scale = static_cast<float>(scale);
+  }
+}
+
+// A server skips the shards in whose part it sees a NaN. For it to skip all
+// those of the variable, it must see one in each.
+absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
+  for (UpdatePlan& plan : plans) {
+    const VariableEntry& entry = *plan.entry;
+    if (entry.spec.non_finite != NonFinite::kSkip) continue;
+    if (entry.shards.size() == 1) continue;
+    if (!FindNonFinite(plan.dtype, plan.values)) continue;
+    absl::StatusOr<Buffer> bad =
+        Buffer::Allocate(plan.values.size(), Fill::kNone);
+    if (!bad.ok()) return bad.status();
+    // A NaN in every floating dtype.
+    std::memset(bad->data(), 0xff, bad->size());
+    plan.sums = *std::move(bad);
+    plan.values = plan.sums.bytes();
+  }
+  return absl::OkStatus();
+}
+
+// What a server would refuse of the operands of an assignment.
+absl::Status CheckOperands(const UpdatePlan& plan, Operation operation) {
+  const DType dtype = plan.dtype;
+  const bool integers =
+      dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU8;
+  const bool division = operation == Operation::kDiv && integers;
+  if (dtype != DType::kBool && !division) return absl::OkStatus();
+  const auto refuse = [&](std::string why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", plan.entry->spec.name, "': ", why));
+  };
+  if (dtype == DType::kBool && operation != Operation::kSet) {
+    return refuse(absl::StrCat("bools can be set, but have no ",
+                               std::string(OperationName(operation))));
+  }
+  const size_t size = SizeOf(dtype);
+  const std::array<std::byte, 8> zero{};
+  for (size_t i = 0; i < plan.values.size(); i += size) {
+    const std::byte* element = plan.values.data() + i;
+    if (division && std::memcmp(element, zero.data(), size) == 0) {
+      return refuse(
+          absl::StrCat("a division of integers by 0 at element ", i / size));
+    }
+    if (!division && *element > std::byte{1}) {
+      return refuse(
+          absl::StrCat("a bool that is neither 0 nor 1 at element ", i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A server looks at what it gets, and refuses it whole. With several servers
+// one must look at all before the first gets anything.
+absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
+  for (const UpdatePlan& plan : plans) {
+    const VariableSpec& spec = plan.entry->spec;
+    if (spec.non_finite != NonFinite::kRefuse) continue;
+    const std::optional<size_t> found = FindNonFinite(plan.dtype, plan.values);
+    if (!found) continue;
+    const auto size = static_cast<size_t>(spec.shape.row_elements());
+    size_t row = *found / size;
+    uint32_t shard = 0;
+    if (plan.by_rows) {
+      for (const ShardRows& rows : plan.rows.shards) {
+        shard = rows.shard;
+        if (row < rows.rows.size()) {
+          row = static_cast<size_t>(plan.entry->shards[shard].begin) +
+                rows.rows[row];
+          break;
+        }
+        row -= rows.rows.size();
+      }
+    } else {
+      shard =
+          static_cast<uint32_t>(plan.entry->ShardOf(static_cast<int64_t>(row)));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", spec.name, "', shard ", shard,
+                     ": a NaN or infinity in row ", row, ", element ",
+                     *found % size, " of the row; nothing was changed"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
+                                    Operation operation,
+                                    std::span<const UpdatePlan> plans) {
+  // Two for each server: dense and by rows.
+  std::vector<ServerPlan> servers(size_t{2} * map.servers());
+  const auto add = [&](const UpdatePlan& plan, uint32_t shard) -> ServerPlan& {
+    const uint32_t owner = plan.entry->shards[shard].server;
+    ServerPlan& server = servers[2 * owner + (plan.by_rows ? 1 : 0)];
+    server.server = owner;
+    server.by_rows = plan.by_rows;
+    ShardPart part;
+    part.key = {.variable = plan.entry->id, .shard = shard};
+    part.dtype = plan.dtype;
+    part.scale = plan.scale;
+    part.version = VersionOf(plan.based_on, map, shard);
+    server.request.parts.push_back(part);
+    return server;
+  };
+  for (const UpdatePlan& plan : plans) {
+    const VariableEntry& entry = *plan.entry;
+    const size_t row_bytes = RowBytes(entry, plan.dtype);
+    if (!plan.by_rows) {
+      for (uint32_t shard = 0; shard < entry.shards.size(); ++shard) {
+        add(plan, shard)
+            .attachments.push_back(
+                ShardBytes(entry, shard, plan.values, row_bytes));
+      }
+      continue;
+    }
+    Bytes left = plan.values;
+    for (const ShardRows& shard : plan.rows.shards) {
+      ServerPlan& server = add(plan, shard.shard);
+      const size_t bytes = shard.rows.size() * row_bytes;
+      server.attachments.push_back(std::as_bytes(std::span(shard.rows)));
+      server.attachments.push_back(left.first(bytes));
+      left = left.subspan(bytes);
+    }
+  }
+  for (ServerPlan& server : servers) {
+    server.request.id = id;
+    server.request.operation = operation;
+    server.request.map_version = map.version();
+  }
+  std::erase_if(servers,
+                [](const ServerPlan& s) { return s.attachments.empty(); });
+  return servers;
+}
+
+void Count(const ShardsReply& reply, UpdateSummary& summary) {
+  for (const Outcome outcome : reply.outcomes) {
+    summary.applied += outcome == Outcome::kApplied;
+    summary.already_applied += outcome == Outcome::kAlreadyApplied;
+    summary.staged += outcome == Outcome::kStaged;
+    summary.skipped += outcome == Outcome::kSkipped;
+    summary.dropped += outcome == Outcome::kDropped;
+  }
+}
+
+// All that is sent for an update, and the memory that it is in.
+struct Prepared {
+  std::vector<UpdatePlan> plans;
+  std::vector<ServerPlan> servers;
+};
+
+absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
+                                 Operation operation,
+                                 std::span<const DenseItem> dense,
+                                 std::span<const RowsItem> rows) {
+  if (id.fence.generation > map.generation()) {
+    return absl::AbortedError(absl::StrCat(
+        "an update of generation ", id.fence.generation, ", of which version ",
+        map.version(), " of the shard map knows nothing"));
+  }
+  if (id.fence.generation < map.generation()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "fenced: the update is of generation ", id.fence.generation,
+        ", and the job is in generation ", map.generation()));
+  }
+  Prepared prepared;
+  absl::StatusOr<std::vector<UpdatePlan>> plans =
+      PlanItems(map, id, operation, dense, rows);
+  if (!plans.ok()) return plans.status();
+  prepared.plans = *std::move(plans);
+  if (operation == Operation::kGradient) ClipNorms(prepared.plans);
+  CAPSTAN_RETURN_IF_ERROR(SpreadSkips(prepared.plans));
+  prepared.servers = PlanServers(map, id, operation, prepared.plans);
+  if (prepared.servers.size() > 1) {
+    CAPSTAN_RETURN_IF_ERROR(CheckFinite(prepared.plans));
+    for (const UpdatePlan& plan : prepared.plans) {
+      CAPSTAN_RETURN_IF_ERROR(CheckOperands(plan, operation));
+    }
+  }
+  return prepared;
+}
+
+}  // namespace
+
+Task<absl::StatusOr<UpdateSummary>> ParameterClient::Update(
+    UpdateId id, Operation operation, std::span<const DenseItem> dense,
+    std::span<const RowsItem> rows, UpdateOptions options) {
+  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  while (true) {
+    const std::shared_ptr<const ShardMap> map = map_;
+    const absl::StatusOr<Prepared> prepared =
+        Prepare(*map, id, operation, dense, rows);
+    absl::Status status = prepared.status();
+    if (status.ok()) {
+      std::vector<Errand> errands;
+      for (const ServerPlan& server : prepared->servers) {
+        Errand& errand = errands.emplace_back();
+        errand.server = server.server;
+        errand.method = server.by_rows ? Method::kScatter : Method::kPush;
+        errand.body = EncodeShardsRequest(server.request);
+        errand.attachments = server.attachments;
+      }
+      status = co_await FanOut(servers_, errands, deadline);
+      UpdateSummary summary;
+      for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
+        const absl::StatusOr<ShardsReply> reply =
+            ReadReply(errands[i].reply.body,
+                      prepared->servers[i].request.parts.size(), true);
+        status = reply.status();
+        if (reply.ok()) Count(*reply, summary);
+      }
+      if (status.ok()) co_return summary;
+    }
+    if (!absl::IsAborted(status)) co_return status;
+    status = co_await RefreshStale(map, std::move(status), deadline);
+    if (!status.ok()) co_return status;
+  }
+}
+
+}  // namespace capstan

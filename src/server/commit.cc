@@ -1,0 +1,56 @@
+// Commit: the contributions to a synchronous round become one update of each
+// shard.
+#include <algorithm>
+#include <asio/this_coro.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status fence = context.store.CheckFence(request->fence);
+  if (!fence.ok()) co_return ErrorReply(std::move(fence));
+  if (request->replicas.empty()) {
+    co_return ErrorReply(absl::InvalidArgumentError(
+        absl::StrCat("round ", request->round, " without a replica")));
+  }
+  std::vector<uint32_t> sorted = request->replicas;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    co_return ErrorReply(absl::InvalidArgumentError(absl::StrCat(
+        "round ", request->round, " with replica ", *twice, " twice")));
+  }
+  const ShardTable& table = context.store.table();
+  Generation& generation = *table.generation;
+  const uint64_t last = generation.rounds.committed();
+  if (request->round > last + 1) {
+    co_return ErrorReply(absl::FailedPreconditionError(
+        absl::StrCat("round ", request->round,
+                     " cannot be committed: the last one was ", last)));
+  }
+  if (request->round <= last) co_return ServerReply();
+  const Executor home = co_await asio::this_coro::executor;
+  for (const auto& [key, owned] : table.shards) {
+    Shard& shard = *owned;
+    absl::Status status;
+    TurnEntry entry(home, [&] {
+      status = context.store.CheckFence(request->fence);
+      if (!status.ok()) return;
+      status = shard.CommitRound(request->round, request->replicas,
+                                 generation.watermark);
+    });
+    if (!shard.turn().Enter(entry)) co_await entry.Done();
+    if (!status.ok()) co_return ErrorReply(std::move(status));
+  }
+  generation.rounds.Commit(request->round);
+  co_return ServerReply();
+}
+
+}  // namespace capstan

@@ -1,0 +1,174 @@
+// Takes a shard map over: creates the shards that are new on this server, and
+// drops those that have gone.
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/store.h"
+#include "wire/shard_map_codec.h"
+
+namespace capstan {
+namespace {
+
+// Rows are filled this many bytes at a time, a few milliseconds' work, so that
+// the thread answers others, and keepalives, in between.
+constexpr size_t kFillBytes = 1 << 20;
+
+// How many replicas the clocks of bounded staleness have.
+uint32_t ReplicasOf(const ShardMap& map) {
+  int replicas = 0;
+  for (const VariableEntry& entry : map.entries()) {
+    if (const auto* mode = std::get_if<BoundedStaleness>(&entry.spec.update)) {
+      replicas = std::max(replicas, mode->replicas);
+    }
+  }
+  return static_cast<uint32_t>(replicas);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
+    const InstallRequest& request) {
+  absl::StatusOr<ShardMap> map = DecodeShardMap(request.map);
+  if (!map.ok()) return map.status();
+  const ShardTable& old = table();
+  if (map->generation() < old.map.generation()) {
+    return Fenced(absl::StrCat("a shard map of generation ", map->generation(),
+                               ", and the job has gone on to ",
+                               old.map.generation()));
+  }
+  CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term));
+  const bool same_generation = map->generation() == old.map.generation() &&
+                               old.map.version() != 0;
+  if (same_generation && map->version() < old.map.version()) {
+    return Fenced(absl::StrCat("a shard map of version ", map->version(),
+                               ", and there is one of version ",
+                               old.map.version()));
+  }
+  // Shards are told by their ids, which another map may use for other ones.
+  if (same_generation && map->version() == old.map.version() &&
+      request.map != old.encoded_map) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is another shard map of version ", map->version()));
+  }
+  auto table = std::make_unique<ShardTable>();
+  table->encoded_map = request.map;
+  table->map = *std::move(map);
+  if (same_generation) {
+    table->generation = old.generation;
+  } else {
+    table->generation = std::make_shared<Generation>();
+    table->generation->number = table->map.generation();
+    table->generation->watermark = request.watermark;
+  }
+  for (const VariableEntry& entry : table->map.entries()) {
+    for (uint32_t i = 0; i < entry.shards.size(); ++i) {
+      if (entry.shards[i].server != options_.server) continue;
+      const ShardKey key = {.variable = entry.id, .shard = i};
+      std::shared_ptr<Shard> shard;
+      if (const auto found = old.shards.find(key);
+          same_generation && found != old.shards.end()) {
+        shard = found->second;
+      }
+      table->shards.emplace(key, std::move(shard));
+    }
+  }
+  return table;
+}
+
+Task<> Store::FreeSpares() {
+  const Executor home = co_await asio::this_coro::executor;
+  for (const auto& [key, owned] : table().shards) {
+    Shard& shard = *owned;
+    TurnEntry entry(home, [&] { shard.FreeSpares(); });
+    if (!shard.turn().Enter(entry)) co_await entry.Done();
+  }
+}
+
+Task<absl::Status> Store::CreateShards(ShardTable& table) {
+  const Executor executor = co_await asio::this_coro::executor;
+  for (auto& [key, slot] : table.shards) {
+    if (slot != nullptr) continue;
+    absl::StatusOr<std::shared_ptr<Shard>> shard =
+        Shard::Create(*table.map.Find(key.variable), key.shard, budget_);
+    if (absl::IsResourceExhausted(shard.status())) {
+      co_await FreeSpares();
+      shard = Shard::Create(*table.map.Find(key.variable), key.shard, budget_);
+    }
+    if (!shard.ok()) co_return shard.status();
+    slot = *std::move(shard);
+    slot->JoinRounds(table.generation->rounds.committed());
+    const size_t rows = slot->rows();
+    // An orthogonal matrix is made in one go.
+    const size_t step =
+        std::holds_alternative<Orthogonal>(slot->spec().initializer)
+            ? rows
+            : kFillBytes / std::max<size_t>(1, slot->row_bytes());
+    size_t begin = 0;
+    do {
+      const size_t end = std::min(rows, begin + std::max<size_t>(1, step));
+      CAPSTAN_CO_RETURN_IF_ERROR(slot->Fill(begin, end));
+      begin = end;
+      co_await asio::post(executor, asio::use_awaitable);
+    } while (begin < rows);
+  }
+  co_return absl::OkStatus();
+}
+
+Task<> Store::Publish(std::unique_ptr<ShardTable> table) {
+  const Executor home = co_await asio::this_coro::executor;
+  const ShardTable& old = this->table();
+  const ShardTable& now = *table;
+  now.generation->rounds.SetReplicas(ReplicasOf(now.map));
+  tables_.push_back(std::move(table));
+  table_.store(&now, std::memory_order_release);
+  for (const auto& [key, shard] : old.shards) {
+    const auto found = now.shards.find(key);
+    if (found != now.shards.end() && found->second == shard) continue;
+    Shard* dropped = shard.get();
+    TurnEntry entry(home, [dropped] { dropped->Drop(); });
+    if (!dropped->turn().Enter(entry)) co_await entry.Done();
+  }
+  if (now.generation != old.generation) old.generation->rounds.Close();
+}
+
+Task<absl::Status> Store::Replace(const InstallRequest& request) {
+  absl::StatusOr<std::unique_ptr<ShardTable>> table = NewTable(request);
+  if (!table.ok()) co_return table.status();
+  if ((*table)->generation != this->table().generation) {
+    // What there was is worth nothing now, and its memory is needed.
+    auto empty = std::make_unique<ShardTable>();
+    empty->generation = (*table)->generation;
+    absl::StatusOr<ShardMap> map =
+        ShardMap::Make((*table)->map.generation(), 0, (*table)->map.servers(),
+                       {}, (*table)->map.next_id());
+    if (!map.ok()) co_return map.status();
+    empty->map = *std::move(map);
+    empty->encoded_map = EncodeShardMap(empty->map);
+    co_await Publish(std::move(empty));
+  }
+  absl::Status status = co_await CreateShards(**table);
+  if (!status.ok()) co_return status;
+  co_await Publish(*std::move(table));
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> Store::Install(InstallRequest request) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (installing_) {
+      co_return absl::UnavailableError(
+          "another shard map is being installed; try again");
+    }
+    installing_ = true;
+  }
+  absl::Status status = co_await Replace(request);
+  const std::lock_guard lock(mutex_);
+  installing_ = false;
+  co_return status;
+}
+
+}  // namespace capstan

@@ -1,0 +1,79 @@
+// Read: a range of rows of one shard, or of one of its slots.
+#include <asio/this_coro.hpp>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+namespace {
+
+absl::Status CheckRange(const Shard& shard, const ReadRequest& request) {
+  if (request.begin > request.end || request.end > shard.rows()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(shard.Name(), " has ", shard.rows(), " rows; [",
+                     request.begin, ", ", request.end, ") was asked for"));
+  }
+  if (request.slot > shard.num_slots()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(shard.Name(), " has ", shard.num_slots(),
+                     " slots; number ", request.slot, " was asked for"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<ReadRequest> request = DecodeReadRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status fence = context.store.CheckGeneration(request->generation);
+  if (!fence.ok()) co_return ErrorReply(std::move(fence));
+  const absl::StatusOr<Shard*> found =
+      FindShard(context.store.table(), request->key, request->map_version);
+  if (!found.ok()) co_return ErrorReply(found.status());
+  Shard& shard = **found;
+  absl::Status range = CheckRange(shard, *request);
+  if (!range.ok()) co_return ErrorReply(std::move(range));
+  const size_t row_bytes = request->slot == 0
+                               ? shard.row_bytes()
+                               : shard.row_elements() * sizeof(float);
+  const size_t offset = request->begin * row_bytes;
+  const size_t size = (request->end - request->begin) * row_bytes;
+  // Slots change in place, so they are copied.
+  auto copy = std::make_shared<Buffer>();
+  if (request->slot != 0) {
+    absl::StatusOr<Buffer> memory = Buffer::Allocate(size, Fill::kNone);
+    if (!memory.ok()) co_return ErrorReply(memory.status());
+    *copy = *std::move(memory);
+  }
+  const Executor home = co_await asio::this_coro::executor;
+  ServerReply reply;
+  ShardsReply answer;
+  TurnEntry entry(home, [&] {
+    reply.status = shard.CheckReadable();
+    if (!reply.status.ok()) return;
+    answer.versions = {shard.version()};
+    if (request->slot == 0) {
+      auto lease = std::make_shared<Lease>(shard.Pull());
+      reply.attachments = {lease->bytes().subspan(offset, size)};
+      reply.owner = std::move(lease);
+    } else if (size > 0) {
+      const Bytes slot = shard.Slot(request->slot);
+      std::memcpy(copy->data(), slot.data() + offset, size);
+    }
+  });
+  if (!shard.turn().Enter(entry)) co_await entry.Done();
+  if (!reply.status.ok()) co_return reply;
+  if (request->slot != 0) {
+    reply.attachments = {copy->bytes()};
+    reply.owner = std::move(copy);
+  }
+  reply.body = EncodeShardsReply(answer);
+  co_return reply;
+}
+
+}  // namespace capstan

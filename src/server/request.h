@@ -1,0 +1,102 @@
+// What the verbs have in common: finding the shards that a request names, and
+// checking what it brings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/task.h"
+#include "server/store.h"
+#include "wire/parameter.h"
+#include "wire/service.h"
+
+namespace capstan {
+
+ServerReply ErrorReply(absl::Status status);
+
+// A request as it concerns this server.
+struct ShardsCall {
+  ShardsRequest request;
+  Store* store = nullptr;
+  // The generation that it belongs to, and the shard of each part; they live
+  // as long as the store.
+  Generation* generation = nullptr;
+  std::vector<Shard*> shards;
+};
+
+// Reads the body and finds the shards. InvalidArgument if the body is none;
+// as Store::CheckGeneration; Aborted if a shard is not here and the caller's
+// map is older than this server's; Unavailable if it is newer.
+absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call);
+absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
+                                 uint64_t map_version);
+
+// The same for an update: with the fence, and a step.
+absl::StatusOr<ShardsCall> FindUpdated(Store& store, const ServerCall& call);
+
+// Waits until the round of the request may read these shards: see UpdateMode.
+// DeadlineExceeded, naming what was waited for, shortly before the caller
+// gives up.
+Task<absl::Status> AwaitRound(Clock& clock, ServerCall& call,
+                              const ShardsCall& shards);
+
+// OK if `values` can be an update of part `i`: its dtype and operation fit the
+// variable, and it has `rows` rows. Else InvalidArgument, naming all.
+absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
+                         uint64_t value_bytes);
+
+// Whether the values are to be skipped for not being finite. InvalidArgument,
+// naming the variable, the shard and the element (of the whole variable, in
+// its row), if they are to be refused. `rows` are those of the values if there
+// are, else they begin with element `offset` of the shard.
+absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
+                                 std::span<const uint32_t> rows,
+                                 size_t offset);
+
+// OK if all `rows` are rows of `shard`. Else OutOfRange, naming the row of the
+// variable and its position.
+absl::Status CheckRows(const Shard& shard, std::span<const uint32_t> rows);
+
+// The attachments of a call, received whole: those of the request, one after
+// the other, each aligned to 8 bytes.
+class Attachments {
+ public:
+  static Task<absl::StatusOr<Attachments>> Receive(ServerCall& call);
+  Bytes operator[](size_t i) const { return views_[i]; }
+  // Attachment `i` as rows; its size must be a multiple of 4.
+  std::span<const uint32_t> Rows(size_t i) const {
+    return {reinterpret_cast<const uint32_t*>(views_[i].data()),
+            views_[i].size() / sizeof(uint32_t)};
+  }
+
+ private:
+  Buffer received_;
+  std::vector<Buffer> aligned_;  // copies of those that were not
+  std::vector<Bytes> views_;
+};
+
+// In the turn of shard `i`: applies `update` to it, if the sender's term is
+// still the one. It was when the request came; but that may be long ago, and
+// once a new coordinator has asked what was applied, nothing may change it but
+// by its will.
+UpdateResult ApplyFenced(const ShardsCall& found, size_t i,
+                         const ShardUpdate& update, const Executor& home);
+
+// The same from outside of the turn; waits for an update that is under way.
+// Cancelled if the caller goes away before.
+Task<UpdateResult> ApplyInTurn(const ShardsCall& found, size_t i,
+                               const ShardUpdate& update, ServerCall& call);
+
+// Applies one update to each shard of `found`, and answers what became of them.
+// The first error is the answer.
+Task<ServerReply> ApplyAll(const ShardsCall& found,
+                           std::vector<ShardUpdate> updates, ServerCall& call);
+
+// Counts an update that was refused for its values.
+Task<> CountRefused(Shard& shard);
+
+}  // namespace capstan

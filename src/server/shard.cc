@@ -1,0 +1,383 @@
+#include "server/shard.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "server/arithmetic.h"
+#include "server/gather_rows.h"
+#include "server/sum_rows.h"
+#include "variable/initialize.h"
+
+namespace capstan {
+
+Shard::Shard(const VariableEntry& entry, uint32_t index,
+             std::shared_ptr<MemoryBudget> budget)
+    : key_{.variable = entry.id, .shard = index},
+      spec_(entry.spec),
+      place_(entry.shards[index]),
+      rows_(static_cast<size_t>(place_.end - place_.begin)),
+      row_elements_(static_cast<size_t>(entry.spec.shape.row_elements())),
+      budget_(std::move(budget)) {
+  report_.name = spec_.name;
+  report_.shard = index;
+}
+
+std::string Shard::Name() const {
+  return absl::StrCat("variable '", spec_.name, "', shard ", key_.shard);
+}
+
+absl::StatusOr<std::shared_ptr<Values>> Shard::Allocate(uint64_t bytes,
+                                                        enum Fill fill) {
+  std::optional<BudgetShare> share = BudgetShare::Take(budget_, bytes);
+  if (!share) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        Name(), ": ", bytes, " bytes are needed, and of the limit of ",
+        budget_->limit(), " for variables on this server ", budget_->used(),
+        " are used: start more servers, or raise its --memory"));
+  }
+  absl::StatusOr<Buffer> memory = Buffer::Allocate(bytes, fill);
+  if (!memory.ok()) return WithContext(memory.status(), Name());
+  auto values = std::make_shared<Values>();
+  values->memory = *std::move(memory);
+  values->share = *std::move(share);
+  return values;
+}
+
+absl::StatusOr<std::shared_ptr<Shard>> Shard::Create(
+    const VariableEntry& entry, uint32_t index,
+    std::shared_ptr<MemoryBudget> budget) {
+  std::shared_ptr<Shard> shard(new Shard(entry, index, std::move(budget)));
+  if (shard->spec_.optimizer) {
+    absl::StatusOr<std::unique_ptr<const Updater>> updater =
+        Updater::Make(*shard->spec_.optimizer);
+    if (!updater.ok()) return WithContext(updater.status(), shard->Name());
+    shard->updater_ = *std::move(updater);
+    shard->num_slots_ = shard->updater_->slots().size();
+  }
+  const uint64_t bytes = shard->value_bytes();
+  absl::StatusOr<std::shared_ptr<Values>> values =
+      shard->Allocate(bytes, Fill::kNone);
+  if (!values.ok()) return values.status();
+  shard->values_ = *std::move(values);
+  shard->report_.bytes = bytes;
+  for (size_t i = 0; i < shard->num_slots_; ++i) {
+    const uint64_t slot_bytes = shard->elements() * sizeof(float);
+    absl::StatusOr<std::shared_ptr<Values>> slot =
+        shard->Allocate(slot_bytes, Fill::kZero);
+    if (!slot.ok()) return slot.status();
+    shard->slots_[i] = *std::move(slot);
+    shard->report_.bytes += slot_bytes;
+  }
+  return shard;
+}
+
+absl::Status Shard::Fill(size_t begin, size_t end) {
+  MutableBytes into = values_->memory.mutable_bytes();
+  CAPSTAN_RETURN_IF_ERROR(
+      Initialize(spec_, place_.begin + static_cast<int64_t>(begin),
+                 place_.begin + static_cast<int64_t>(end),
+                 into.subspan(begin * row_bytes(), (end - begin) * row_bytes())));
+  for (size_t i = 0; i < num_slots_; ++i) {
+    const float initial = updater_->slots()[i].initial;
+    if (initial == 0) continue;  // it is zeroes, not yet touched
+    auto* slot = reinterpret_cast<float*>(slots_[i]->memory.data());
+    std::fill(slot + begin * row_elements_, slot + end * row_elements_,
+              initial);
+  }
+  if (end == rows_ && !std::holds_alternative<Unset>(spec_.initializer)) {
+    version_ = 1;
+  }
+  return absl::OkStatus();
+}
+
+void Shard::Drop() {
+  dropped_ = true;
+  values_ = nullptr;
+  slots_ = {};
+  spare_values_ = nullptr;
+  spare_slots_ = {};
+  staged_.clear();
+  AbortStream();
+}
+
+absl::Status Shard::CheckReadable() const {
+  if (dropped_) {
+    return absl::AbortedError(
+        absl::StrCat(Name(), " is not here any more: the shard map is old"));
+  }
+  if (version_ == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Name(), " has no values yet: it was created without an initializer, "
+        "and must be assigned first"));
+  }
+  return absl::OkStatus();
+}
+
+void Shard::Gather(std::span<const uint32_t> rows, std::byte* out) const {
+  GatherRows(values_->memory.data(), row_bytes(), rows, out);
+}
+
+absl::StatusOr<std::shared_ptr<Values>> Shard::NewVersion(
+    std::shared_ptr<Values>& spare, uint64_t bytes) {
+  if (spare != nullptr && !spare->leased()) return std::move(spare);
+  return Allocate(bytes, Fill::kNone);
+}
+
+absl::Status Shard::MakeWritable() {
+  if (!values_->leased()) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<Values>> copy =
+      NewVersion(spare_values_, value_bytes());
+  if (!copy.ok()) return copy.status();
+  std::memcpy((*copy)->memory.data(), values_->memory.data(), value_bytes());
+  values_ = *std::move(copy);
+  return absl::OkStatus();
+}
+
+UpdateResult Shard::Answer(Outcome outcome) const {
+  UpdateResult result;
+  result.outcome = outcome;
+  result.version = version_;
+  return result;
+}
+
+UpdateResult Shard::Refuse(absl::Status status) const {
+  UpdateResult result;
+  result.status = std::move(status);
+  return result;
+}
+
+void Shard::CountStaleness(uint64_t staleness) {
+  const auto bucket = static_cast<size_t>(std::bit_width(staleness));
+  ++report_.staleness[std::min(bucket, report_.staleness.size() - 1)];
+}
+
+UpdateResult Shard::Applied(const UpdateId& id, uint64_t watermark) {
+  applied_.Add(id.step, id.push, watermark);
+  ++report_.applied;
+  ++version_;
+  return Answer(Outcome::kApplied);
+}
+
+UpdateResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
+                          const Executor& home) {
+  if (dropped_) return Refuse(CheckReadable());
+  if (applied_.Contains(update.id.step, update.id.push, watermark)) {
+    ++report_.duplicates;
+    return Answer(Outcome::kAlreadyApplied);
+  }
+  if (streaming_) {
+    // Perhaps it is this very update that is under way.
+    UpdateResult result;
+    result.wait = std::make_shared<Signal>(home);
+    waiting_.push_back(result.wait);
+    return result;
+  }
+  const bool sets_all =
+      update.operation == Operation::kSet && !update.by_rows;
+  if (!sets_all) {
+    absl::Status readable = CheckReadable();
+    if (!readable.ok()) return Refuse(std::move(readable));
+  }
+  absl::Status room = applied_.CheckRoom(watermark);
+  if (!room.ok()) return Refuse(WithContext(room, Name()));
+  if (update.skip) {
+    ++report_.skipped;
+    applied_.Add(update.id.step, update.id.push, watermark);
+    return Answer(Outcome::kSkipped);
+  }
+  const bool gradient = update.operation == Operation::kGradient;
+  if (gradient && std::holds_alternative<Sync>(spec_.update)) {
+    return Stage(update);
+  }
+  uint64_t staleness = 0;
+  if (update.based_on != 0 && update.based_on <= version_) {
+    staleness = version_ - update.based_on;
+  }
+  absl::Status status =
+      gradient ? ApplyGradient(update, staleness) : ApplyElements(update);
+  if (!status.ok()) return Refuse(std::move(status));
+  if (gradient && update.based_on != 0) CountStaleness(staleness);
+  return Applied(update.id, watermark);
+}
+
+absl::Status Shard::ApplyGradient(const ShardUpdate& update,
+                                  uint64_t staleness) {
+  if (!update.by_rows) {
+    return ApplyDense(update.dtype, update.values, update.scale, staleness);
+  }
+  RowsUpdate rows;
+  rows.gradient_dtype = update.dtype;
+  rows.gradients = update.values.data();
+  rows.rows = update.rows;
+  if (!HasDuplicates(update.rows)) {
+    return ApplyRows(rows, update.scale, staleness);
+  }
+  const RowGradients batch = {.rows = update.rows,
+                              .dtype = update.dtype,
+                              .values = update.values.data()};
+  const RowSums sums = SumRows(std::span(&batch, 1), row_elements_);
+  rows.gradient_dtype = DType::kF32;
+  rows.gradients = reinterpret_cast<const std::byte*>(sums.values.data());
+  rows.rows = sums.rows;
+  return ApplyRows(rows, update.scale, staleness);
+}
+
+absl::Status Shard::ApplyDense(DType dtype, Bytes gradient, double scale,
+                               uint64_t staleness) {
+  std::shared_ptr<Values> out = values_;
+  if (values_->leased()) {
+    absl::StatusOr<std::shared_ptr<Values>> version =
+        NewVersion(spare_values_, value_bytes());
+    if (!version.ok()) return version.status();
+    out = *std::move(version);
+  }
+  DenseUpdate dense;
+  dense.gradient_dtype = dtype;
+  dense.gradient = gradient.data();
+  dense.size = elements();
+  dense.value_in = reinterpret_cast<const float*>(values_->memory.data());
+  dense.value_out = reinterpret_cast<float*>(out->memory.data());
+  for (size_t i = 0; i < num_slots_; ++i) {
+    dense.slots_out[i] = reinterpret_cast<float*>(slots_[i]->memory.data());
+    dense.slots_in[i] = dense.slots_out[i];
+  }
+  updater_->Dense(updater_->Begin(state_, scale, staleness), dense);
+  updater_->Advance(state_);
+  if (out != values_) spare_values_ = std::exchange(values_, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Shard::ApplyRows(const RowsUpdate& update, double scale,
+                              uint64_t staleness) {
+  CAPSTAN_RETURN_IF_ERROR(MakeWritable());
+  RowsUpdate rows = update;
+  rows.row_size = row_elements_;
+  rows.num_rows = rows_;
+  rows.values = reinterpret_cast<float*>(values_->memory.data());
+  for (size_t i = 0; i < num_slots_; ++i) {
+    rows.slots[i] = reinterpret_cast<float*>(slots_[i]->memory.data());
+  }
+  updater_->Rows(updater_->Begin(state_, scale, staleness), rows);
+  updater_->Advance(state_);
+  return absl::OkStatus();
+}
+
+absl::Status Shard::ApplyElements(const ShardUpdate& update) {
+  CAPSTAN_RETURN_IF_ERROR(MakeWritable());
+  std::byte* into = values_->memory.data();
+  if (!update.by_rows) {
+    ApplyOperation(spec_.dtype, update.operation, elements(),
+                   update.values.data(), into);
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < update.rows.size(); ++i) {
+    ApplyOperation(spec_.dtype, update.operation, row_elements_,
+                   update.values.data() + i * row_bytes(),
+                   into + update.rows[i] * row_bytes());
+  }
+  return absl::OkStatus();
+}
+
+bool Shard::HasDuplicates(std::span<const uint32_t> rows) {
+  if (seen_.empty()) seen_.resize((rows_ + 63) / 64);
+  bool duplicate = false;
+  for (const uint32_t row : rows) {
+    uint64_t& word = seen_[row / 64];
+    const uint64_t bit = uint64_t{1} << (row % 64);
+    duplicate |= (word & bit) != 0;
+    word |= bit;
+  }
+  for (const uint32_t row : rows) seen_[row / 64] = 0;
+  return duplicate;
+}
+
+std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
+                                                   float scale,
+                                                   uint64_t based_on,
+                                                   uint64_t watermark,
+                                                   UpdateResult& result) {
+  if (dropped_ || version_ == 0 || streaming_) return nullptr;
+  if (applied_.Contains(id.step, id.push, watermark)) {
+    ++report_.duplicates;
+    result = Answer(Outcome::kAlreadyApplied);
+    return nullptr;
+  }
+  if (!applied_.CheckRoom(watermark).ok()) return nullptr;
+  auto stream = std::make_unique<StreamedUpdate>();
+  absl::StatusOr<std::shared_ptr<Values>> memory =
+      NewVersion(spare_values_, value_bytes());
+  if (!memory.ok()) return nullptr;
+  stream->values = *std::move(memory);
+  for (size_t i = 0; i < num_slots_; ++i) {
+    memory = NewVersion(spare_slots_[i], elements() * sizeof(float));
+    if (!memory.ok()) return nullptr;
+    stream->slots[i] = *std::move(memory);
+  }
+  stream->old_values = values_;
+  std::copy(slots_.begin(), slots_.end(), stream->old_slots.begin());
+  stream->id = id;
+  if (based_on != 0 && based_on <= version_) {
+    stream->staleness_known = true;
+    stream->staleness = version_ - based_on;
+  }
+  stream->step = updater_->Begin(state_, scale, stream->staleness);
+  streaming_ = true;
+  return stream;
+}
+
+void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
+                        DType dtype, Bytes gradient) const {
+  DenseUpdate dense;
+  dense.gradient_dtype = dtype;
+  dense.gradient = gradient.data();
+  dense.size = gradient.size() / SizeOf(dtype);
+  dense.value_in =
+      reinterpret_cast<const float*>(stream.old_values->memory.data()) +
+      offset;
+  dense.value_out =
+      reinterpret_cast<float*>(stream.values->memory.data()) + offset;
+  for (size_t i = 0; i < num_slots_; ++i) {
+    dense.slots_in[i] =
+        reinterpret_cast<const float*>(stream.old_slots[i]->memory.data()) +
+        offset;
+    dense.slots_out[i] =
+        reinterpret_cast<float*>(stream.slots[i]->memory.data()) + offset;
+  }
+  updater_->Dense(stream.step, dense);
+}
+
+UpdateResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
+                                 uint64_t watermark) {
+  if (dropped_) return Refuse(CheckReadable());
+  if (skip) {
+    AbortStream();
+    ++report_.skipped;
+    applied_.Add(stream.id.step, stream.id.push, watermark);
+    return Answer(Outcome::kSkipped);
+  }
+  spare_values_ = std::exchange(values_, std::move(stream.values));
+  for (size_t i = 0; i < num_slots_; ++i) {
+    spare_slots_[i] = std::exchange(slots_[i], std::move(stream.slots[i]));
+  }
+  updater_->Advance(state_);
+  if (stream.staleness_known) CountStaleness(stream.staleness);
+  AbortStream();
+  return Applied(stream.id, watermark);
+}
+
+void Shard::AbortStream() {
+  streaming_ = false;
+  for (const std::shared_ptr<Signal>& signal : std::exchange(waiting_, {})) {
+    signal->Set();
+  }
+}
+
+VariableReport Shard::Report() const {
+  VariableReport report = report_;
+  report.version = version_;
+  return report;
+}
+
+}  // namespace capstan

@@ -1,0 +1,23 @@
+// The shard map: given by the coordinator, asked for by everybody.
+#include <utility>
+
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeInstall(VerbContext& context, ServerCall& call) {
+  absl::StatusOr<InstallRequest> request = DecodeInstallRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status status =
+      co_await context.store.Install(*std::move(request));
+  co_return ErrorReply(std::move(status));
+}
+
+Task<ServerReply> ServeShardMap(VerbContext& context, ServerCall&) {
+  ServerReply reply;
+  reply.body = context.store.table().encoded_map;
+  co_return reply;
+}
+
+}  // namespace capstan

@@ -1,0 +1,69 @@
+#include "server/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan {
+
+Shard* ShardTable::Find(const ShardKey& key) const {
+  const auto found = shards.find(key);
+  return found == shards.end() ? nullptr : found->second.get();
+}
+
+Store::Store(StoreOptions options)
+    : options_(options),
+      budget_(std::make_shared<MemoryBudget>(options.memory_limit)) {
+  auto table = std::make_unique<ShardTable>();
+  table->generation = std::make_shared<Generation>();
+  table_.store(table.get(), std::memory_order_release);
+  tables_.push_back(std::move(table));
+}
+
+absl::Status Store::Fenced(std::string what) {
+  fenced_.fetch_add(1, std::memory_order_relaxed);
+  return absl::FailedPreconditionError(absl::StrCat("fenced: ", what));
+}
+
+absl::Status Store::CheckGeneration(uint64_t generation) {
+  const uint64_t mine = table().generation->number;
+  if (generation == mine) return absl::OkStatus();
+  if (generation < mine) {
+    return Fenced(absl::StrCat("the caller is of generation ", generation,
+                               ", and the job has gone on to ", mine));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("this server is at generation ", mine, " and has not heard ",
+                   "of ", generation, " yet"));
+}
+
+absl::Status Store::RaiseTerm(uint64_t term) {
+  uint64_t mine = term_.load(std::memory_order_relaxed);
+  while (mine < term) {
+    if (term_.compare_exchange_weak(mine, term, std::memory_order_relaxed)) {
+      return absl::OkStatus();
+    }
+  }
+  if (mine == term) return absl::OkStatus();
+  return Fenced(absl::StrCat("the caller obeys the coordinator of term ", term,
+                             ", and that of term ", mine, " has taken over"));
+}
+
+absl::Status Store::CheckFence(const Fence& fence) {
+  CAPSTAN_RETURN_IF_ERROR(CheckGeneration(fence.generation));
+  return RaiseTerm(fence.term);
+}
+
+absl::Status Store::SetWatermark(const WatermarkRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(CheckFence(request.fence));
+  std::atomic<uint64_t>& watermark = table().generation->watermark;
+  uint64_t mine = watermark.load(std::memory_order_relaxed);
+  while (mine < request.watermark &&
+         !watermark.compare_exchange_weak(mine, request.watermark,
+                                          std::memory_order_relaxed)) {
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan

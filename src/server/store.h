@@ -1,0 +1,104 @@
+// What a parameter server holds: its shards, the job's shard map, and which
+// generation and term it obeys.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "base/task.h"
+#include "server/memory_budget.h"
+#include "server/rounds.h"
+#include "server/shard.h"
+#include "variable/shard_map.h"
+#include "wire/parameter.h"
+
+namespace capstan {
+
+// What belongs to a generation and goes with it.
+struct Generation {
+  uint64_t number = 0;
+  std::atomic<uint64_t> watermark = 0;
+  Rounds rounds;
+};
+
+// One version of the shard map and the shards that it gives this server.
+// Immutable, but for what the shards and the generation hold.
+struct ShardTable {
+  ShardMap map;
+  std::string encoded_map;
+  std::shared_ptr<Generation> generation;
+  absl::flat_hash_map<ShardKey, std::shared_ptr<Shard>> shards;
+
+  // Null if it is not here.
+  Shard* Find(const ShardKey& key) const;
+};
+
+struct StoreOptions {
+  uint32_t server = 0;  // which of the servers this is
+  uint64_t memory_limit = UINT64_MAX;
+};
+
+// Thread-safe.
+class Store {
+ public:
+  explicit Store(StoreOptions options);
+
+  // The table now; valid as long as the store. Takes no lock.
+  const ShardTable& table() const {
+    return *table_.load(std::memory_order_acquire);
+  }
+
+  // OK if a caller of `fence` may act. FailedPrecondition, "fenced", if it is
+  // of an older generation or term; Unavailable if this server has not heard
+  // of its generation yet. A newer term is taken note of.
+  absl::Status CheckFence(const Fence& fence);
+  // The same for one who only reads, and has no term.
+  absl::Status CheckGeneration(uint64_t generation);
+
+  // Takes a shard map over, as InstallRequest says. Yields to other work of
+  // the executor while it fills the shards. Unavailable while another map is
+  // being installed.
+  Task<absl::Status> Install(InstallRequest request);
+
+  // Moves the watermark forward.
+  absl::Status SetWatermark(const WatermarkRequest& request);
+
+  uint32_t server() const { return options_.server; }
+  const MemoryBudget& budget() const { return *budget_; }
+  uint64_t term() const { return term_.load(std::memory_order_relaxed); }
+  uint64_t fenced() const { return fenced_.load(std::memory_order_relaxed); }
+
+ private:
+  absl::Status RaiseTerm(uint64_t term);
+  absl::Status Fenced(std::string what);
+  // The table of `request`, with the shards that are here already.
+  absl::StatusOr<std::unique_ptr<ShardTable>> NewTable(
+      const InstallRequest& request);
+  // Gives back memory that the shards keep for later.
+  Task<> FreeSpares();
+  // Creates and fills the shards that `table` has not.
+  Task<absl::Status> CreateShards(ShardTable& table);
+  Task<absl::Status> Replace(const InstallRequest& request);
+  // Makes `table` the one, and drops the shards that it has not.
+  Task<> Publish(std::unique_ptr<ShardTable> table);
+
+  const StoreOptions options_;
+  const std::shared_ptr<MemoryBudget> budget_;
+  std::atomic<const ShardTable*> table_;
+  std::atomic<uint64_t> term_ = 0;
+  std::atomic<uint64_t> fenced_ = 0;
+
+  std::mutex mutex_;
+  bool installing_ = false;  // guarded by mutex_
+  // All tables ever, as a request may still look at an old one: they are small,
+  // and few. Guarded by installing_.
+  std::vector<std::unique_ptr<ShardTable>> tables_;
+};
+
+}  // namespace capstan

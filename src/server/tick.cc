@@ -1,0 +1,20 @@
+// Tick: replicas have done all their updates of a clock.
+#include <utility>
+
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeTick(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status status = context.store.CheckFence(request->fence);
+  if (status.ok()) {
+    status = context.store.table().generation->rounds.Tick(request->round,
+                                                           request->replicas);
+  }
+  co_return ErrorReply(std::move(status));
+}
+
+}  // namespace capstan

@@ -1,0 +1,30 @@
+// The verbs of a parameter server, one file each. Each serves one call; errors
+// are in the reply. wire/parameter.h says what they ask and answer.
+#pragma once
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "server/store.h"
+#include "wire/service.h"
+
+namespace capstan {
+
+// What the verbs work on; all outlive the calls.
+struct VerbContext {
+  Store& store;
+  Clock& clock;
+};
+
+Task<ServerReply> ServeInstall(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeShardMap(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServePull(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServePush(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeScatter(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeTick(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeWatermark(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall& call);
+
+}  // namespace capstan

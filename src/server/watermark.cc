@@ -1,0 +1,16 @@
+// Watermark: steps that are over need not be remembered one by one.
+#include <utility>
+
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeWatermark(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<WatermarkRequest> request =
+      DecodeWatermarkRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  co_return ErrorReply(context.store.SetWatermark(*request));
+}
+
+}  // namespace capstan

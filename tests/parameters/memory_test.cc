@@ -1,0 +1,117 @@
+// The limit to a server's memory for variables.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "parameters/helpers.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOkAndHolds;
+using testing::ParameterJob;
+using testing::Plain;
+using testing::Push;
+using testing::Spec;
+using testing::StatusIs;
+
+TEST(MemoryTest, TooMuchIsRefusedAndNothingIsCreated) {
+  ParameterJob job({.servers = 2, .memory_limit = 10'000});
+  EXPECT_THAT(
+      job.Create({Plain("fits", {100}), Plain("large", {10'000})},
+                 FixedShards(2)),
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               AllOf(HasSubstr("variable 'large', shard"),
+                     HasSubstr("20000 bytes are needed, and of the limit of "
+                               "10000"),
+                     HasSubstr("--memory"))));
+  for (uint32_t server = 0; server < 2; ++server) {
+    EXPECT_TRUE(job.Status(server).variables.empty());
+    EXPECT_EQ(job.Status(server).bytes_used, 0u);
+    EXPECT_EQ(job.Status(server).bytes_limit, 10'000u);
+  }
+  ASSERT_OK(job.Create({Plain("fits", {100})}, FixedShards(2)));
+  EXPECT_THAT(job.Read("fits"), IsOkAndHolds(std::vector<float>(100)));
+  EXPECT_EQ(job.Status(0).bytes_used, 200u);
+}
+
+// One server has room, the other has not.
+TEST(MemoryTest, WhatOneServerCannotHoldNobodyHolds) {
+  ParameterJob job({.servers = 2, .memory_limit = 10'000});
+  // The first of each pair of servers gets more.
+  ASSERT_OK(job.Create({Plain("a", {1500})}, FixedShards(1)));
+  ASSERT_OK(job.Create({Plain("b", {1000})}, FixedShards(1)));
+  EXPECT_THAT(job.Create({Plain("c", {2400})}, FixedShards(2)),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("variable 'c'")));
+  EXPECT_EQ(job.Status(0).bytes_used + job.Status(1).bytes_used, 10'000u);
+  // A smaller one with the shards that were made for the other.
+  ASSERT_OK(job.Create({Plain("c", {400})}, FixedShards(2)));
+  EXPECT_THAT(job.Read("c"), IsOkAndHolds(std::vector<float>(400)));
+  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(1500)));
+}
+
+TEST(MemoryTest, SlotsCount) {
+  ParameterJob job({.memory_limit = 10'000});
+  VariableSpec spec = Spec("w", {1000});
+  spec.optimizer = Adam{};
+  EXPECT_THAT(job.Create({spec}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  spec.optimizer = Momentum{};
+  ASSERT_OK(job.Create({spec}));
+  EXPECT_EQ(job.Status(0).bytes_used, 8000u);
+  EXPECT_EQ(job.Report("w").bytes, 8000u);
+}
+
+TEST(MemoryTest, DroppingGivesItBack) {
+  ParameterJob job({.memory_limit = 10'000});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_OK(job.Create({Spec("w", {2000})}));
+    ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
+                   std::vector<float>(2000, 1)));
+    EXPECT_EQ(job.Status(0).bytes_used, 8000u);
+    EXPECT_THAT(job.Create({Plain("more", {1000})}),
+                StatusIs(absl::StatusCode::kResourceExhausted));
+    ASSERT_OK(job.Drop({"w"}));
+    EXPECT_EQ(job.Status(0).bytes_used, 0u);
+  }
+}
+
+TEST(MemoryTest, ANewGenerationNeedsNoMoreThanTheOld) {
+  ParameterJob job({.memory_limit = 10'000});
+  ASSERT_OK(job.Create({Spec("w", {2000})}));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(job.NextGeneration());
+    EXPECT_EQ(job.Status(0).bytes_used, 8000u);
+  }
+}
+
+// The memory of earlier versions is kept for later ones, but not at the cost
+// of a new variable.
+TEST(MemoryTest, SparesMakeRoomForNewVariables) {
+  constexpr int64_t kLarge = 2 << 20;  // 8 MiB, which is streamed
+  ParameterJob job({.memory_limit = 20 << 20});
+  ASSERT_OK(job.Create({Spec("w", {kLarge})}));
+  ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
+                 std::vector<float>(kLarge, 1)));
+  EXPECT_OK(job.Create({Plain("more", {kLarge})}));
+  ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
+                 std::vector<float>(kLarge, 1)));
+  EXPECT_EQ(job.Read("w")->front(), -2);
+}
+
+TEST(MemoryTest, AFullServerStillTrains) {
+  constexpr int64_t kLarge = 2 << 20;
+  ParameterJob job({.memory_limit = 8 << 20});
+  ASSERT_OK(job.Create({Spec("w", {kLarge})}));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
+                   std::vector<float>(kLarge, 1)));
+  }
+  EXPECT_EQ(job.Read("w")->back(), -3);
+}
+
+}  // namespace
+}  // namespace capstan
