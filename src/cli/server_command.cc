@@ -23,6 +23,7 @@ struct Flags {
   std::string log_level;
   bool insecure_network = false;
   int threads = 0;
+  int memory = 0;
 };
 
 int RunServer(const Flags& flags) {
@@ -51,6 +52,9 @@ int RunServer(const Flags& flags) {
   if (!flags.token.empty()) options.token_file = flags.token;
   if (flags.insecure_network) options.insecure_network = true;
   if (flags.threads > 0) options.threads = flags.threads;
+  if (flags.memory > 0) {
+    options.memory_bytes = static_cast<uint64_t>(flags.memory) * kMegabyte;
+  }
   if (!flags.log_level.empty()) {
     options.log_level = ValueOrThrow(ParseLogLevel(flags.log_level));
   }
@@ -82,8 +86,13 @@ void AddServerCommand(CLI::App& app, Action& action) {
                       "must then show; needs --tls");
   command->add_flag("--insecure-network", flags->insecure_network,
                     "listen beyond this machine without TLS");
-  command->add_option("--threads", flags->threads, "I/O threads (1)")
+  command->add_option("--threads", flags->threads,
+                      "threads (a ps: one for each core; else 1)")
       ->check(CLI::Range(1, 1024));
+  command->add_option("--memory", flags->memory,
+                      "megabytes that the variables of a ps may take (four "
+                      "fifths of what the machine has to spare)")
+      ->check(CLI::Range(1, 1'000'000'000));
   command->add_option("--log-level", flags->log_level,
                       "trace, debug, info, warning, error or off (info)");
   command->footer(

@@ -6,12 +6,15 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
 #include "launch/ask_status.h"
+#include "launch/ask_stores.h"
 #include "launch/last_run.h"
+#include "launch/store_table.h"
 #include "launch/task_host.h"
 
 namespace capstan {
@@ -21,12 +24,13 @@ struct Flags {
   std::string cluster;
   std::string tls;
   std::string token;
+  bool variables = false;
   bool watch = false;
   double interval = 1;
 };
 
 // The exit code says whether all is well: 0 if every task answers.
-int PrintStatus(const AdminOptions& options) {
+int PrintStatus(const AdminOptions& options, bool variables) {
   const JobStatus status = ValueOrThrow(AskStatus(options));
   bool well = status.coordinator_error.empty();
   if (well) {
@@ -41,6 +45,10 @@ int PrintStatus(const AdminOptions& options) {
     well = well && (task.state == MemberState::kHealthy ||
                     task.state == MemberState::kRestarted);
   }
+  const std::vector<ServerStore> stores = ValueOrThrow(AskStores(options));
+  const std::string servers = StoresTable(stores);
+  if (!servers.empty()) fmt::print("\n{}", servers);
+  if (variables) fmt::print("\n{}", VariablesTable(stores));
   std::fflush(stdout);
   return well ? 0 : 1;
 }
@@ -72,10 +80,10 @@ int RunStatus(const Flags& flags) {
                           : flags.token;
   while (flags.watch) {
     fmt::print("\033[H\033[2J");
-    PrintStatus(options);
+    PrintStatus(options, flags.variables);
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.interval));
   }
-  return PrintStatus(options);
+  return PrintStatus(options, flags.variables);
 }
 
 }  // namespace
@@ -91,6 +99,8 @@ void AddStatusCommand(CLI::App& app, Action& action) {
                       "the folder of certificates, with those of admin");
   command->add_option("--token", flags->token,
                       "a file with the job's token, if its tasks have one");
+  command->add_flag("--variables", flags->variables,
+                    "each shard of each variable, too");
   command->add_flag("--watch", flags->watch, "again and again, until Ctrl-C");
   command->add_option("--interval", flags->interval, "seconds between (1)")
       ->check(CLI::Range(0.1, 3600.0));

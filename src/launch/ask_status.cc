@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/waiter.h"
 #include "launch/make_cluster.h"
+#include "launch/printable.h"
 
 namespace capstan {
 namespace {
@@ -34,7 +35,7 @@ class Asker {
       }
       co_return status;
     }
-    status.coordinator_error = std::string(report.status().message());
+    status.coordinator_error = Printable(std::string(report.status().message()));
     co_await AskEach(status);
     co_return status;
   }

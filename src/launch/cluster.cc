@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cluster/task_id.h"
 #include "launch/make_cluster.h"
+#include "launch/printable.h"
 
 namespace capstan {
 namespace {
@@ -118,7 +119,7 @@ absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry) {
   if (!task.ok()) return task.status();
   TaskInfo info;
   info.task = *task;
-  info.address = entry.address;
+  info.address = Printable(entry.address);
   info.state = ToMemberState(entry.state);
   info.since = Milliseconds(entry.since_ms);
   info.restarts = static_cast<int>(entry.restarts);
@@ -127,7 +128,8 @@ absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry) {
   info.uptime = Milliseconds(entry.report.uptime_ms);
   info.memory_bytes = entry.report.resident_bytes;
   info.insecure = entry.report.insecure;
-  info.error = entry.error;
+  // From a peer, and for a terminal.
+  info.error = Printable(entry.error);
   return info;
 }
 

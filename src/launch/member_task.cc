@@ -6,6 +6,7 @@
 
 #include "base/run_on.h"
 #include "base/status.h"
+#include "launch/machine_facts.h"
 #include "launch/resident_memory.h"
 
 namespace capstan {
@@ -13,6 +14,12 @@ namespace {
 
 // How long the last answers may take to leave, at the end of the job.
 constexpr Duration kGrace = std::chrono::milliseconds(500);
+
+uint64_t MemoryFor(const TaskOptions& options) {
+  if (options.memory_bytes != 0) return options.memory_bytes;
+  const std::optional<uint64_t> spare = ReadMachineFacts(".").memory_bytes;
+  return spare ? *spare / 5 * 4 : UINT64_MAX;
+}
 
 }  // namespace
 
@@ -30,8 +37,17 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host)
   MembershipAnswers answers;
   answers.task = [this] { return member_->Report(); };
   answers.member = member_.get();
+  Service* next = &probe_;
+  if (host_->options().cluster.task->role == Role::kPs) {
+    StoreOptions store;
+    store.server = host_->self().index;
+    store.memory_limit = MemoryFor(host_->options());
+    parameters_ =
+        std::make_unique<ParameterService>(host_->clock(), store, probe_);
+    next = parameters_.get();
+  }
   service_ = std::make_unique<MembershipService>(host_->self().role,
-                                                 std::move(answers), probe_);
+                                                 std::move(answers), *next);
 }
 
 absl::StatusOr<std::unique_ptr<MemberTask>> MemberTask::Start(

@@ -7,6 +7,7 @@
 #include "launch/task_host.h"
 #include "membership/member.h"
 #include "membership/membership_service.h"
+#include "server/parameter_service.h"
 #include "wire/probe_service.h"
 
 namespace capstan {
@@ -40,6 +41,7 @@ class MemberTask {
   const std::unique_ptr<TaskHost> host_;
   std::unique_ptr<Member> member_;
   ProbeService probe_;
+  std::unique_ptr<ParameterService> parameters_;  // of a parameter server
   std::unique_ptr<MembershipService> service_;
 };
 

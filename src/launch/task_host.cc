@@ -1,5 +1,7 @@
 #include "launch/task_host.h"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +24,12 @@ constexpr char kUnnamedJob[] = "unnamed";
 std::string ListenAddress(const TaskOptions& options) {
   if (!options.listen.empty()) return options.listen;
   return options.cluster.spec.task_address(*options.cluster.task);
+}
+
+int NumThreads(const TaskOptions& options) {
+  if (options.threads > 0) return options.threads;
+  if (options.cluster.task->role != Role::kPs) return 1;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace
@@ -84,7 +92,7 @@ absl::Status TaskHost::Prepare() {
       network_ = std::make_shared<TlsNetwork>(*sockets_, *tls_);
     }
   }
-  threads_ = std::make_unique<IoThreads>(options_.threads);
+  threads_ = std::make_unique<IoThreads>(NumThreads(options_));
   if (tls_ != nullptr) {
     Spawn(executor(),
           WatchTls(clock_, executor(), logger_, *tls_, options_.tls_reload));

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMaxSeconds = 7 * 24 * 3600;
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxMegabytes = 1'000'000'000;
 
 absl::Status ReadSeconds(const Environment& environment, const char* name,
                          Duration& value) {
@@ -40,11 +41,16 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
     }
     options.log_level = *parsed;
   }
-  absl::StatusOr<int> threads =
-      GivenOrVariable(std::nullopt, environment, "CAPSTAN_THREADS",
-                      options.threads, 1, kMaxThreads);
+  absl::StatusOr<std::optional<int>> threads =
+      NumberVariable(environment, "CAPSTAN_THREADS", 1, kMaxThreads);
   if (!threads.ok()) return threads.status();
-  options.threads = *threads;
+  options.threads = threads->value_or(options.threads);
+  absl::StatusOr<std::optional<int>> megabytes =
+      NumberVariable(environment, "CAPSTAN_MEMORY", 1, kMaxMegabytes);
+  if (!megabytes.ok()) return megabytes.status();
+  if (*megabytes) {
+    options.memory_bytes = static_cast<uint64_t>(**megabytes) * kMegabyte;
+  }
   CAPSTAN_RETURN_IF_ERROR(
       ReadSeconds(environment, "CAPSTAN_START_TIMEOUT", options.start_timeout));
   CAPSTAN_RETURN_IF_ERROR(ReadSeconds(environment, "CAPSTAN_RETURN_TIMEOUT",

@@ -1,6 +1,7 @@
 // How a task is run: its cluster, and what the user may set about it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,8 +26,11 @@ struct TaskOptions {
   // Listen beyond this machine without TLS.
   bool insecure_network = false;
   LogLevel log_level = LogLevel::kInfo;
-  // I/O threads.
-  int threads = 1;
+  // I/O threads. 0: of a parameter server one for each core, else one.
+  int threads = 0;
+  // What the variables of a parameter server may take. 0: four fifths of the
+  // memory that the machine, or the container, has to spare at the start.
+  uint64_t memory_bytes = 0;
   // How long the coordinator waits for all tasks, and a task for it, at the
   // start; and how long a task waits for a coordinator that is gone.
   Duration start_timeout = std::chrono::seconds(120);
@@ -35,9 +39,11 @@ struct TaskOptions {
 
 // The options that the environment sets: CAPSTAN_LISTEN, CAPSTAN_TLS,
 // CAPSTAN_TOKEN, CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL,
-// CAPSTAN_THREADS, and CAPSTAN_START_TIMEOUT, CAPSTAN_RETURN_TIMEOUT and
-// CAPSTAN_TLS_RELOAD in seconds. InvalidArgument, naming the variable, for a
+// CAPSTAN_THREADS, CAPSTAN_MEMORY in megabytes (of 1,000,000 bytes), and
+// CAPSTAN_START_TIMEOUT, CAPSTAN_RETURN_TIMEOUT and CAPSTAN_TLS_RELOAD in
+// seconds. InvalidArgument, naming the variable, for a
 // value that is none.
+inline constexpr uint64_t kMegabyte = 1'000'000;
 absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
                                             ResolvedCluster cluster);
 

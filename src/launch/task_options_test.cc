@@ -17,6 +17,8 @@ TEST(TaskOptionsTest, NothingSetIsTheDefault) {
   EXPECT_EQ(options.tls_directory, "");
   EXPECT_FALSE(options.insecure_network);
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(120));
+  EXPECT_EQ(options.threads, 0);
+  EXPECT_EQ(options.memory_bytes, 0);
 }
 
 TEST(TaskOptionsTest, EverythingCanBeSet) {
@@ -28,6 +30,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
                                        {"CAPSTAN_INSECURE_NETWORK", "1"},
                                        {"CAPSTAN_LOG_LEVEL", "error"},
                                        {"CAPSTAN_THREADS", "3"},
+                                       {"CAPSTAN_MEMORY", "4000"},
                                        {"CAPSTAN_START_TIMEOUT", "7"},
                                        {"CAPSTAN_RETURN_TIMEOUT", "8"}}),
                       {})
@@ -38,6 +41,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
   EXPECT_TRUE(options.insecure_network);
   EXPECT_EQ(options.log_level, LogLevel::kError);
   EXPECT_EQ(options.threads, 3);
+  EXPECT_EQ(options.memory_bytes, 4'000'000'000);
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.return_timeout, std::chrono::seconds(8));
   EXPECT_EQ(options.tls_reload, std::chrono::seconds(6));
@@ -48,6 +52,7 @@ TEST(TaskOptionsTest, WrongValuesNameTheVariable) {
        {std::pair("CAPSTAN_INSECURE_NETWORK", "yes"),
         std::pair("CAPSTAN_LOG_LEVEL", "loud"),
         std::pair("CAPSTAN_THREADS", "0"),
+        std::pair("CAPSTAN_MEMORY", "4GB"),
         std::pair("CAPSTAN_START_TIMEOUT", "-1"),
         std::pair("CAPSTAN_RETURN_TIMEOUT", "soon"),
         std::pair("CAPSTAN_TLS_RELOAD", "0")}) {
