@@ -1,0 +1,33 @@
+// What bench_store measures; main.cc says what the figures are called.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "bench_store/store_client.h"
+#include "harness/exchange.h"
+#include "harness/report.h"
+
+namespace capstan {
+
+// Pull and push of whole variables, beside bare sockets.
+absl::Status MeasureDense(StoreClient& client, Contender& bare, int rounds,
+                          Report& report);
+
+// A thousand small variables beside one that is as large as all of them.
+absl::Status MeasureManySmall(StoreClient& client, int rounds, Report& report);
+
+// Rows of tables, beside a gather in this process.
+absl::Status MeasureRows(StoreClient& client, int rounds, Report& report);
+
+// Each optimizer's update of a large array, beside the machine's memory.
+absl::Status MeasureKernels(int rounds, Report& report);
+
+// One server thread and two, in this process.
+absl::Status MeasureThreads(int rounds, Report& report);
+
+// How evenly a model is spread over four servers.
+absl::Status MeasureBalance(Report& report);
+
+}  // namespace capstan

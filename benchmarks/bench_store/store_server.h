@@ -1,0 +1,20 @@
+// The answering side of bench_store: a parameter server without anything
+// around it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "wire/hello.h"
+
+namespace capstan {
+
+// Who the two sides say they are.
+Hello StoreHello(std::string_view role);
+
+// Serves on TCP at `address` with `threads` threads, calls ReportReady with the
+// address, and goes on for ever. Returns only if something fails.
+absl::Status ServeStore(const std::string& address, int threads);
+
+}  // namespace capstan
