@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "simulate/durable_log.h"
+#include "simulate/exact_digits.h"
 #include "simulate/request_reply.h"
 
 namespace capstan::simulate {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr size_t kKeptViolations = 10;
 
-constexpr std::array<std::pair<Plant, std::string_view>, 9> kPlants = {{
+constexpr std::array<std::pair<Plant, std::string_view>, 16> kPlants = {{
     {Plant::kNone, ""},
     {Plant::kWrongReply, "wrong_reply"},
     {Plant::kCorruptBytes, "corrupt_bytes"},
@@ -22,6 +23,13 @@ constexpr std::array<std::pair<Plant, std::string_view>, 9> kPlants = {{
     {Plant::kDeafServer, "deaf_server"},
     {Plant::kLostSync, "lost_sync"},
     {Plant::kLostName, "lost_name"},
+    {Plant::kNoDedup, "no_dedup"},
+    {Plant::kDedupByWorker, "dedup_by_worker"},
+    {Plant::kAckInFlight, "ack_in_flight"},
+    {Plant::kEarlyWatermark, "early_watermark"},
+    {Plant::kNoFence, "no_fence"},
+    {Plant::kStalePull, "stale_pull"},
+    {Plant::kPartialCommit, "partial_commit"},
 }};
 
 }  // namespace
@@ -58,6 +66,14 @@ bool PlantConcerns(Plant plant, std::string_view workload) {
     case Plant::kLostSync:
     case Plant::kLostName:
       return workload == "durable_log";
+    case Plant::kNoDedup:
+    case Plant::kDedupByWorker:
+    case Plant::kAckInFlight:
+    case Plant::kEarlyWatermark:
+    case Plant::kNoFence:
+    case Plant::kStalePull:
+    case Plant::kPartialCommit:
+      return workload == "exact_digits";
     default:
       return workload == "request_reply";
   }
@@ -82,10 +98,12 @@ absl::StatusOr<std::unique_ptr<Workload>> NewWorkload(const Scenario& scenario,
   if (scenario.workload == "durable_log") {
     return NewDurableLog(scenario, seed, plant);
   }
+  if (scenario.workload == "exact_digits") {
+    return NewExactDigits(scenario, seed, plant);
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       scenario.path, ": there is no workload \"", scenario.workload,
-      "\"; there are request_reply and "
-      "durable_log"));
+      "\"; there are request_reply, durable_log and exact_digits"));
 }
 
 }  // namespace capstan::simulate

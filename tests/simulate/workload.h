@@ -25,6 +25,14 @@ enum class Plant {
   kDeafServer,       // a server stops accepting connections after a few
   kLostSync,         // an append is acknowledged before it is synced
   kLostName,         // a new file's directory is not synced
+  // Of parameter servers and their coordinator:
+  kNoDedup,         // an update is applied as often as it comes
+  kDedupByWorker,   // an update is known by who sends it, not by its step
+  kAckInFlight,     // a repetition is acknowledged while the first may fail
+  kEarlyWatermark,  // moved over steps that not all shards have had
+  kNoFence,         // requests of an older generation or term are served
+  kStalePull,       // a pull does not wait for its round or clock
+  kPartialCommit,   // a server leaves a replica out of a round
 };
 // All but kNone.
 std::vector<Plant> AllPlants();
