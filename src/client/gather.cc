@@ -84,8 +84,8 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, uint64_t round,
 
 // Puts the rows that arrived where each id wants its own.
 void Place(const GatherPlan& plan, MutableBytes into) {
-  if (plan.rows.in_order) return;
   const size_t size = plan.entry->row_bytes();
+  if (plan.rows.in_order || size == 0) return;
   const std::span<const uint32_t> place = plan.rows.place;
   if (plan.rows.by_appearance) {
     // They are at the start of `into`, and none has to move towards it: from

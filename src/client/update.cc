@@ -106,8 +106,8 @@ void AddShardsWithoutRows(const VariableEntry& entry, RowPlan& plan) {
 // up, as f32.
 absl::Status ArrangeRows(const RowsItem& item, bool gradient,
                          UpdatePlan& plan) {
-  if (plan.rows.in_order) return absl::OkStatus();
   const auto size = static_cast<size_t>(plan.entry->spec.shape.row_elements());
+  if (plan.rows.in_order || size == 0) return absl::OkStatus();
   const bool sum = gradient && plan.rows.num_rows != item.ids.size();
   const size_t from_bytes = size * SizeOf(item.dtype);
   if (sum) plan.dtype = DType::kF32;
@@ -251,7 +251,7 @@ absl::Status CheckOperands(const UpdatePlan& plan, Operation operation) {
       dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU8;
   const bool division = operation == Operation::kDiv && integers;
   if (dtype != DType::kBool && !division) return absl::OkStatus();
-  const auto refuse = [&](std::string why) {
+  const auto refuse = [&](const std::string& why) {
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", plan.entry->spec.name, "': ", why));
   };

@@ -62,6 +62,9 @@ class ParameterJob::CuttingNetwork final : public Network {
   }
 
  private:
+  // From this size on a write is part of an attachment.
+  static constexpr size_t kBulk = 16 << 10;
+
   struct Knife {
     std::atomic<int64_t> left = -1;  // bytes; less than 0: off
     std::atomic<bool> hold = false;
@@ -80,6 +83,10 @@ class ParameterJob::CuttingNetwork final : public Network {
 
     Task<absl::StatusOr<size_t>> WriteSome(
         std::span<const Bytes> from) override {
+      // Keepalives and the like of other streams are not counted.
+      if (knife_.left < 0 || TotalSize(from) < kBulk) {
+        co_return co_await inner_->WriteSome(from);
+      }
       if (knife_.left == 0) {
         knife_.left = -1;
         if (knife_.hold) {
@@ -87,20 +94,16 @@ class ParameterJob::CuttingNetwork final : public Network {
           co_await knife_.gate.Pass(executor);
         }
         if (!knife_.hold) inner_->Close();
+        co_return co_await inner_->WriteSome(from);
       }
-      const int64_t left = knife_.left;
+      auto room = static_cast<size_t>(knife_.left);
       std::vector<Bytes> views(from.begin(), from.end());
-      if (left > 0) {
-        auto room = static_cast<size_t>(left);
-        for (Bytes& view : views) {
-          view = view.first(std::min(room, view.size()));
-          room -= view.size();
-        }
+      for (Bytes& view : views) {
+        view = view.first(std::min(room, view.size()));
+        room -= view.size();
       }
       const absl::StatusOr<size_t> written = co_await inner_->WriteSome(views);
-      if (written.ok() && left > 0) {
-        knife_.left -= static_cast<int64_t>(*written);
-      }
+      if (written.ok()) knife_.left -= static_cast<int64_t>(*written);
       co_return written;
     }
 

@@ -75,8 +75,9 @@ class ParameterJob {
   // How many requests the server has read.
   uint64_t Requests(uint32_t server) const;
 
-  // Closes the connection that sends the `bytes`-th byte from now on to a
-  // server, in the middle of what it sends. Once.
+  // Closes the connection that sends the `bytes`-th byte of large attachments
+  // from now on to a server, in the middle of it. Once; meanwhile one client at
+  // a time may send such.
   void CutAfter(uint64_t bytes);
   // The same, but it only sends nothing more until Release. Once in a job.
   void HoldAfter(uint64_t bytes);
