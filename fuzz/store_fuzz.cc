@@ -78,9 +78,7 @@ class FuzzCall final : public ServerCall {
   uint64_t reply_limit() const override { return 1 << 20; }
   bool cancelled() const override { return false; }
   void OnCancel(std::function<void()>) override {}
-  std::span<const uint64_t> attachment_sizes() const override {
-    return sizes_;
-  }
+  std::span<const uint64_t> attachment_sizes() const override { return sizes_; }
   Task<absl::Status> Receive(MutableBytes into) override {
     if (into.size() > data_.size() - received_) {
       co_return absl::OutOfRangeError("not so many left");

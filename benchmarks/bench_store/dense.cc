@@ -82,10 +82,9 @@ absl::Status MeasureDense(StoreClient& client, Contender& bare, int rounds,
       const absl::StatusOr<SideBySide> times = TimeSideBySide(
           rounds,
           [&] {
-            return push ? client.Run(
-                              Pushes(client, variable, bytes, size.count))
-                        : client.Run(
-                              Pulls(client, variable, bytes, size.count));
+            return push
+                       ? client.Run(Pushes(client, variable, bytes, size.count))
+                       : client.Run(Pulls(client, variable, bytes, size.count));
           },
           [&] {
             return bare.Run({push ? ExchangeKind::kPush : ExchangeKind::kPull,

@@ -119,16 +119,16 @@ int Main(int argc, char** argv) {
 
   absl::Status status;
   if (serve->parsed()) {
-    status = ServeStore(
-        address, static_cast<int>(std::thread::hardware_concurrency()));
+    status = ServeStore(address,
+                        static_cast<int>(std::thread::hardware_concurrency()));
   } else if (serve_bare->parsed()) {
     status = ServeBare(address);
   } else if (json.empty()) {
     status = absl::InvalidArgumentError("--json FILE is required");
   } else {
     const std::vector<std::string> words(argv, argv + argc);
-    status = RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")),
-                    json);
+    status =
+        RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")), json);
   }
   if (status.ok()) return 0;
   fmt::print(stderr, "bench_store: {}\n", Describe(status));

@@ -28,8 +28,7 @@ Task<absl::StatusOr<double>> PullAll(StoreClient& store,
 
 }  // namespace
 
-absl::Status MeasureManySmall(StoreClient& client, int rounds,
-                              Report& report) {
+absl::Status MeasureManySmall(StoreClient& client, int rounds, Report& report) {
   std::vector<VariableSpec> specs(kVariables + 1);
   for (size_t i = 0; i < kVariables; ++i) {
     specs[i].name = absl::StrCat("small", i);

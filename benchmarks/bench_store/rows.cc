@@ -17,9 +17,9 @@ namespace {
 constexpr int64_t kColumns = 16;
 constexpr size_t kRowBytes = kColumns * sizeof(float);
 constexpr size_t kBatch = 13'312;
-constexpr int kBatches = 24;     // of different ids, in one round
-constexpr int kInFlight = 4;     // with several at once
-constexpr size_t kAhead = 16;    // prefetched by the reference
+constexpr int kBatches = 24;   // of different ids, in one round
+constexpr int kInFlight = 4;   // with several at once
+constexpr size_t kAhead = 16;  // prefetched by the reference
 
 using Ids = std::vector<int64_t>;
 
@@ -197,8 +197,7 @@ absl::Status MeasureTables(StoreClient& client, int64_t rows,
 
 absl::Status MeasureRows(StoreClient& client, int rounds, Report& report) {
   report.PrintHeader("rows, table of 4,000,000 x 16", "Capstan");
-  CAPSTAN_RETURN_IF_ERROR(
-      MeasureTables(client, 4'000'000, "", rounds, report));
+  CAPSTAN_RETURN_IF_ERROR(MeasureTables(client, 4'000'000, "", rounds, report));
   report.PrintHeader("rows, table of 100,000 x 16", "Capstan");
   return MeasureTables(client, 100'000, "small_table_", rounds, report);
 }

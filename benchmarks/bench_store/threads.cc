@@ -38,8 +38,7 @@ class Job {
   explicit Job(int threads) : service_(clock_, StoreOptions(), probe_) {
     server_threads_ = std::make_unique<IoThreads>(threads);
     for (int i = 0; i < threads; ++i) {
-      executors_.push_back(
-          server_threads_->executor(static_cast<size_t>(i)));
+      executors_.push_back(server_threads_->executor(static_cast<size_t>(i)));
     }
   }
   ~Job() {
@@ -50,9 +49,8 @@ class Job {
   absl::Status Start() {
     ServerOptions options;
     options.self = StoreHello("ps");
-    absl::StatusOr<std::unique_ptr<Server>> server =
-        Server::Start(clock_, network_, logger_, service_, executors_,
-                      "inproc:ps", options);
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
+        clock_, network_, logger_, service_, executors_, "inproc:ps", options);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     for (int i = 0; i < kClients; ++i) clients_.push_back(NewClient());

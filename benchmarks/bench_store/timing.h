@@ -16,7 +16,7 @@ namespace capstan {
 using Timed = std::function<absl::StatusOr<double>()>;
 
 struct SideBySide {
-  double ours = 0;   // the medians of the seconds
+  double ours = 0;  // the medians of the seconds
   double bare = 0;
   double ratio = 0;  // the median of bare / ours: how much of the limit it is
 };

@@ -86,12 +86,14 @@ void AddServerCommand(CLI::App& app, Action& action) {
                       "must then show; needs --tls");
   command->add_flag("--insecure-network", flags->insecure_network,
                     "listen beyond this machine without TLS");
-  command->add_option("--threads", flags->threads,
-                      "threads (a ps: one for each core; else 1)")
+  command
+      ->add_option("--threads", flags->threads,
+                   "threads (a ps: one for each core; else 1)")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--memory", flags->memory,
-                      "megabytes that the variables of a ps may take (four "
-                      "fifths of what the machine has to spare)")
+  command
+      ->add_option("--memory", flags->memory,
+                   "megabytes that the variables of a ps may take (four "
+                   "fifths of what the machine has to spare)")
       ->check(CLI::Range(1, 1'000'000'000));
   command->add_option("--log-level", flags->log_level,
                       "trace, debug, info, warning, error or off (info)");

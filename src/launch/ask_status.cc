@@ -35,7 +35,8 @@ class Asker {
       }
       co_return status;
     }
-    status.coordinator_error = Printable(std::string(report.status().message()));
+    status.coordinator_error =
+        Printable(std::string(report.status().message()));
     co_await AskEach(status);
     co_return status;
   }

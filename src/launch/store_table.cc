@@ -51,11 +51,10 @@ VariableReport Sum(const std::vector<VariableReport>& variables) {
 }
 
 std::string Counts(const VariableReport& report) {
-  return fmt::format("{:>9} {:>10} {:>7} {:>7} {:>7} {:>9} {:>9}",
-                     report.applied, report.duplicates, report.dropped,
-                     report.skipped, report.refused,
-                     Staleness(report.staleness, 0.5),
-                     Staleness(report.staleness, 0.99));
+  return fmt::format(
+      "{:>9} {:>10} {:>7} {:>7} {:>7} {:>9} {:>9}", report.applied,
+      report.duplicates, report.dropped, report.skipped, report.refused,
+      Staleness(report.staleness, 0.5), Staleness(report.staleness, 0.99));
 }
 
 std::string CountsHeader() {
@@ -76,9 +75,9 @@ std::string StoresTable(const std::vector<ServerStore>& stores) {
                                   "SHARDS", "USED", "OF", CountsHeader());
   for (const ServerStore& store : stores) {
     if (!store.report.ok()) {
-      table += fmt::format(
-          "{:<8} {}\n", store.task,
-          Printable(std::string(store.report.status().message())));
+      table +=
+          fmt::format("{:<8} {}\n", store.task,
+                      Printable(std::string(store.report.status().message())));
       continue;
     }
     const StoreReport& report = *store.report;
@@ -99,9 +98,8 @@ std::string VariablesTable(const std::vector<ServerStore>& stores) {
     for (const VariableReport& variable : store.report->variables) {
       // A name comes from a peer.
       table += fmt::format("{:<32} {:>5} {:<8} {:>12} {:>9} {}\n",
-                           Printable(variable.name), variable.shard,
-                           store.task, variable.bytes, variable.version,
-                           Counts(variable));
+                           Printable(variable.name), variable.shard, store.task,
+                           variable.bytes, variable.version, Counts(variable));
     }
   }
   return table;

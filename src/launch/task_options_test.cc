@@ -51,8 +51,7 @@ TEST(TaskOptionsTest, WrongValuesNameTheVariable) {
   for (const auto& [name, value] :
        {std::pair("CAPSTAN_INSECURE_NETWORK", "yes"),
         std::pair("CAPSTAN_LOG_LEVEL", "loud"),
-        std::pair("CAPSTAN_THREADS", "0"),
-        std::pair("CAPSTAN_MEMORY", "4GB"),
+        std::pair("CAPSTAN_THREADS", "0"), std::pair("CAPSTAN_MEMORY", "4GB"),
         std::pair("CAPSTAN_START_TIMEOUT", "-1"),
         std::pair("CAPSTAN_RETURN_TIMEOUT", "soon"),
         std::pair("CAPSTAN_TLS_RELOAD", "0")}) {

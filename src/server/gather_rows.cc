@@ -13,7 +13,8 @@ constexpr size_t kAhead = 32;
 constexpr size_t kMostPrefetched = 4 * kCacheLine;
 
 // Into the second-level cache, which can have more lines under way than the
-// first. Always inline: GCC leaves out calls of a function that only prefetches.
+// first. Always inline: GCC leaves out calls of a function that only
+// prefetches.
 [[gnu::always_inline]] inline void Prefetch(const std::byte* row,
                                             size_t row_bytes) {
   const size_t bytes = std::min(row_bytes, kMostPrefetched);

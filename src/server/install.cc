@@ -1,9 +1,9 @@
 // Takes a shard map over: creates the shards that are new on this server, and
 // drops those that have gone.
+#include <algorithm>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,8 +41,8 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
                                old.map.generation()));
   }
   CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term));
-  const bool same_generation = map->generation() == old.map.generation() &&
-                               old.map.version() != 0;
+  const bool same_generation =
+      map->generation() == old.map.generation() && old.map.version() != 0;
   if (same_generation && map->version() < old.map.version()) {
     return Fenced(absl::StrCat("a shard map of version ", map->version(),
                                ", and there is one of version ",

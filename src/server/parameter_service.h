@@ -15,7 +15,8 @@ class ParameterService final : public Service {
   // `clock` and `next`, which gets the methods that are none of its own, must
   // outlive the service.
   ParameterService(Clock& clock, StoreOptions options, Service& next)
-      : store_(options), context_{.store = store_, .clock = clock},
+      : store_(options),
+        context_{.store = store_, .clock = clock},
         next_(next) {}
 
   Task<ServerReply> Serve(ServerCall& call) override;

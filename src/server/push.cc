@@ -60,9 +60,8 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found, size_t i,
   if (!skip.ok()) return skip.status();
   update.skip = *skip;
   if (update.operation != Operation::kGradient) {
-    CAPSTAN_RETURN_IF_ERROR(
-        WithContext(CheckOperands(part.dtype, update.operation, values),
-                    shard.Name()));
+    CAPSTAN_RETURN_IF_ERROR(WithContext(
+        CheckOperands(part.dtype, update.operation, values), shard.Name()));
   }
   return update;
 }
@@ -113,8 +112,7 @@ class StreamedPush {
       if (part.stream == nullptr) continue;
       Shard& shard = *found_.shards[i];
       TurnEntry entry(home_, [&] {
-        part.result.status =
-            found_.store->CheckFence(found_.request.id.fence);
+        part.result.status = found_.store->CheckFence(found_.request.id.fence);
         if (part.result.status.ok()) {
           part.result = shard.CommitStream(*part.stream, part.update.skip,
                                            found_.generation->watermark);
@@ -163,10 +161,9 @@ class StreamedPush {
     Part& part = parts_[i];
     const ShardPart& asked = found_.request.parts[i];
     TurnEntry entry(home_, [&] {
-      part.stream = shard.BeginStream(found_.request.id, asked.scale,
-                                      asked.version,
-                                      found_.generation->watermark,
-                                      part.result);
+      part.stream =
+          shard.BeginStream(found_.request.id, asked.scale, asked.version,
+                            found_.generation->watermark, part.result);
     });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
     part.done = part.result.outcome == Outcome::kAlreadyApplied;

@@ -45,8 +45,9 @@ absl::Status CheckRound(const Shard& shard, const UpdateId& id) {
   if (sync == nullptr) return absl::OkStatus();
   if (id.round == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(shard.Name(), " is updated in synchronous rounds, and a "
-                                   "gradient came that belongs to none"));
+        absl::StrCat(shard.Name(),
+                     " is updated in synchronous rounds, and a "
+                     "gradient came that belongs to none"));
   }
   const auto most = static_cast<uint64_t>(sync->replicas) +
                     static_cast<uint64_t>(sync->backup);
@@ -73,10 +74,10 @@ absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
   Shard* shard = table.Find(key);
   if (shard != nullptr) return shard;
   if (map_version > table.map.version()) {
-    return absl::UnavailableError(absl::StrCat(
-        "this server has version ", table.map.version(),
-        " of the shard map, and has not heard of version ", map_version,
-        " yet"));
+    return absl::UnavailableError(
+        absl::StrCat("this server has version ", table.map.version(),
+                     " of the shard map, and has not heard of version ",
+                     map_version, " yet"));
   }
   const VariableEntry* entry = table.map.Find(key.variable);
   return absl::AbortedError(absl::StrCat(
@@ -90,8 +91,7 @@ absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
 absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call) {
   absl::StatusOr<ShardsRequest> request = DecodeShardsRequest(call.body());
   if (!request.ok()) return request.status();
-  CAPSTAN_RETURN_IF_ERROR(
-      store.CheckGeneration(request->id.fence.generation));
+  CAPSTAN_RETURN_IF_ERROR(store.CheckGeneration(request->id.fence.generation));
   const ShardTable& table = store.table();
   ShardsCall found;
   found.request = *std::move(request);
@@ -135,8 +135,8 @@ Task<absl::Status> AwaitRound(Clock& clock, ServerCall& call,
     const std::shared_ptr<Signal> changed = rounds.WaitFor(need, home);
     if (changed == nullptr) co_return absl::OkStatus();
     // In a generation that is over nothing will ever change.
-    absl::Status generation = shards.store->CheckGeneration(
-        shards.request.id.fence.generation);
+    absl::Status generation =
+        shards.store->CheckGeneration(shards.request.id.fence.generation);
     if (!generation.ok()) co_return generation;
     if (call.cancelled()) co_return absl::CancelledError("the caller has gone");
     if (clock.Now() >= until) {
@@ -159,8 +159,9 @@ absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
   if (operation == Operation::kGradient) {
     if (shard.updater() == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat(shard.Name(), " has no optimizer, so a gradient means "
-                                     "nothing to it: assign to it instead"));
+          absl::StrCat(shard.Name(),
+                       " has no optimizer, so a gradient means "
+                       "nothing to it: assign to it instead"));
     }
     if (!IsGradientDType(part.dtype)) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -169,18 +170,16 @@ absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
     }
     CAPSTAN_RETURN_IF_ERROR(CheckRound(shard, call.request.id));
   } else if (part.dtype != shard.spec().dtype) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(shard.Name(), " is ",
-                     std::string(NameOf(shard.spec().dtype)), ", not ",
-                     std::string(NameOf(part.dtype))));
-  }
-  const uint64_t expected =
-      rows * shard.row_elements() * SizeOf(part.dtype);
-  if (value_bytes != expected) {
     return absl::InvalidArgumentError(absl::StrCat(
-        shard.Name(), ": ", rows, " rows of ", shard.row_elements(), " ",
-        std::string(NameOf(part.dtype)), " are ", expected, " bytes, and ",
-        value_bytes, " came"));
+        shard.Name(), " is ", std::string(NameOf(shard.spec().dtype)), ", not ",
+        std::string(NameOf(part.dtype))));
+  }
+  const uint64_t expected = rows * shard.row_elements() * SizeOf(part.dtype);
+  if (value_bytes != expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard.Name(), ": ", rows, " rows of ",
+                     shard.row_elements(), " ", std::string(NameOf(part.dtype)),
+                     " are ", expected, " bytes, and ", value_bytes, " came"));
   }
   return absl::OkStatus();
 }
@@ -195,12 +194,11 @@ absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
   if (policy == NonFinite::kSkip) return true;
   const size_t element = offset + *found;
   const size_t size = shard.row_elements();
-  const size_t row =
-      rows.empty() ? element / size : rows[element / size];
-  return absl::InvalidArgumentError(absl::StrCat(
-      shard.Name(), ": a NaN or infinity in row ",
-      shard.first_row() + static_cast<int64_t>(row), ", element ",
-      element % size, " of the row; nothing was changed"));
+  const size_t row = rows.empty() ? element / size : rows[element / size];
+  return absl::InvalidArgumentError(
+      absl::StrCat(shard.Name(), ": a NaN or infinity in row ",
+                   shard.first_row() + static_cast<int64_t>(row), ", element ",
+                   element % size, " of the row; nothing was changed"));
 }
 
 absl::Status CheckRows(const Shard& shard, std::span<const uint32_t> rows) {

@@ -54,8 +54,7 @@ absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
 // its row), if they are to be refused. `rows` are those of the values if there
 // are, else they begin with element `offset` of the shard.
 absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
-                                 std::span<const uint32_t> rows,
-                                 size_t offset);
+                                 std::span<const uint32_t> rows, size_t offset);
 
 // OK if all `rows` are rows of `shard`. Else OutOfRange, naming the row of the
 // variable and its position.

@@ -55,9 +55,8 @@ absl::Status Rounds::Tick(uint64_t clock, std::span<const uint32_t> replicas) {
   const std::lock_guard lock(mutex_);
   for (const uint32_t index : replicas) {
     if (index >= replicas_.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a clock of replica ", index, ", but there are ",
-                       replicas_.size()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a clock of replica ", index, ", but there are ", replicas_.size()));
     }
   }
   for (const uint32_t index : replicas) {

@@ -14,10 +14,9 @@ namespace {
 absl::Status CheckSizes(const ServerCall& call, const ShardsCall& found) {
   const std::span<const uint64_t> sizes = call.attachment_sizes();
   if (sizes.size() != 2 * found.shards.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an update of rows of ", found.shards.size(),
-                     " shards with ", sizes.size(),
-                     " attachments; each has rows and values"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an update of rows of ", found.shards.size(), " shards with ",
+        sizes.size(), " attachments; each has rows and values"));
   }
   for (size_t i = 0; i < found.shards.size(); ++i) {
     const uint64_t row_bytes = sizes[2 * i];
@@ -26,8 +25,8 @@ absl::Status CheckSizes(const ServerCall& call, const ShardsCall& found) {
           absl::StrCat(found.shards[i]->Name(), ": a list of rows of ",
                        row_bytes, " bytes, which is no multiple of 4"));
     }
-    CAPSTAN_RETURN_IF_ERROR(CheckUpdate(found, i, row_bytes / sizeof(uint32_t),
-                                        sizes[2 * i + 1]));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckUpdate(found, i, row_bytes / sizeof(uint32_t), sizes[2 * i + 1]));
   }
   return absl::OkStatus();
 }
@@ -52,9 +51,9 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found,
   if (!skip.ok()) return skip.status();
   update.skip = *skip;
   if (update.operation != Operation::kGradient) {
-    CAPSTAN_RETURN_IF_ERROR(WithContext(
-        CheckOperands(part.dtype, update.operation, update.values),
-        shard.Name()));
+    CAPSTAN_RETURN_IF_ERROR(
+        WithContext(CheckOperands(part.dtype, update.operation, update.values),
+                    shard.Name()));
   }
   return update;
 }

@@ -75,10 +75,10 @@ absl::StatusOr<std::shared_ptr<Shard>> Shard::Create(
 
 absl::Status Shard::Fill(size_t begin, size_t end) {
   MutableBytes into = values_->memory.mutable_bytes();
-  CAPSTAN_RETURN_IF_ERROR(
-      Initialize(spec_, place_.begin + static_cast<int64_t>(begin),
-                 place_.begin + static_cast<int64_t>(end),
-                 into.subspan(begin * row_bytes(), (end - begin) * row_bytes())));
+  CAPSTAN_RETURN_IF_ERROR(Initialize(
+      spec_, place_.begin + static_cast<int64_t>(begin),
+      place_.begin + static_cast<int64_t>(end),
+      into.subspan(begin * row_bytes(), (end - begin) * row_bytes())));
   for (size_t i = 0; i < num_slots_; ++i) {
     const float initial = updater_->slots()[i].initial;
     if (initial == 0) continue;  // it is zeroes, not yet touched
@@ -109,7 +109,8 @@ absl::Status Shard::CheckReadable() const {
   }
   if (version_ == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        Name(), " has no values yet: it was created without an initializer, "
+        Name(),
+        " has no values yet: it was created without an initializer, "
         "and must be assigned first"));
   }
   return absl::OkStatus();
@@ -174,8 +175,7 @@ UpdateResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
     waiting_.push_back(result.wait);
     return result;
   }
-  const bool sets_all =
-      update.operation == Operation::kSet && !update.by_rows;
+  const bool sets_all = update.operation == Operation::kSet && !update.by_rows;
   if (!sets_all) {
     absl::Status readable = CheckReadable();
     if (!readable.ok()) return Refuse(std::move(readable));
@@ -334,8 +334,7 @@ void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
   dense.gradient = gradient.data();
   dense.size = gradient.size() / SizeOf(dtype);
   dense.value_in =
-      reinterpret_cast<const float*>(stream.old_values->memory.data()) +
-      offset;
+      reinterpret_cast<const float*>(stream.old_values->memory.data()) + offset;
   dense.value_out =
       reinterpret_cast<float*>(stream.values->memory.data()) + offset;
   for (size_t i = 0; i < num_slots_; ++i) {

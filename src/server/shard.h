@@ -105,8 +105,8 @@ class Shard {
 
   // Not to be used any more: gives the memory back. Waiters are woken.
   void Drop();
-  // Aborted if it was dropped: the caller's shard map is old. FailedPrecondition
-  // if it has no values yet.
+  // Aborted if it was dropped: the caller's shard map is old.
+  // FailedPrecondition if it has no values yet.
   absl::Status CheckReadable() const;
 
   uint64_t version() const { return version_; }
@@ -157,8 +157,7 @@ class Shard {
     BudgetShare share;
   };
   // By replica and push: the order in which they are added up.
-  using Contributions =
-      std::map<std::pair<uint32_t, uint32_t>, Contribution>;
+  using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
 
   Shard(const VariableEntry& entry, uint32_t index,
         std::shared_ptr<MemoryBudget> budget);

@@ -9,8 +9,7 @@ namespace capstan {
 Task<ServerReply> ServeInstall(VerbContext& context, ServerCall& call) {
   absl::StatusOr<InstallRequest> request = DecodeInstallRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status =
-      co_await context.store.Install(*std::move(request));
+  absl::Status status = co_await context.store.Install(*std::move(request));
   co_return ErrorReply(std::move(status));
 }
 

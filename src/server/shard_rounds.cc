@@ -81,9 +81,8 @@ absl::Status Shard::CommitRound(uint64_t round,
   Contributions chosen;
   uint64_t late = 0;
   for (auto& [place, contribution] : all) {
-    const bool counts =
-        std::find(replicas.begin(), replicas.end(), place.first) !=
-        replicas.end();
+    const bool counts = std::find(replicas.begin(), replicas.end(),
+                                  place.first) != replicas.end();
     if (counts) {
       chosen.emplace(place, std::move(contribution));
     } else {

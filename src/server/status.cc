@@ -1,6 +1,6 @@
 // Status: what the server holds and what has happened to it.
-#include <asio/this_coro.hpp>
 #include <algorithm>
+#include <asio/this_coro.hpp>
 #include <utility>
 
 #include "server/request.h"
@@ -22,8 +22,7 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   const Executor home = co_await asio::this_coro::executor;
   for (const auto& [key, owned] : table.shards) {
     Shard& shard = *owned;
-    TurnEntry entry(home,
-                    [&] { report.variables.push_back(shard.Report()); });
+    TurnEntry entry(home, [&] { report.variables.push_back(shard.Report()); });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
   std::sort(report.variables.begin(), report.variables.end(),

@@ -33,9 +33,9 @@ absl::Status Store::CheckGeneration(uint64_t generation) {
     return Fenced(absl::StrCat("the caller is of generation ", generation,
                                ", and the job has gone on to ", mine));
   }
-  return absl::UnavailableError(
-      absl::StrCat("this server is at generation ", mine, " and has not heard ",
-                   "of ", generation, " yet"));
+  return absl::UnavailableError(absl::StrCat("this server is at generation ",
+                                             mine, " and has not heard ", "of ",
+                                             generation, " yet"));
 }
 
 absl::Status Store::RaiseTerm(uint64_t term) {

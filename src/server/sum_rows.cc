@@ -24,9 +24,9 @@ RowSums SumRows(std::span<const RowGradients> batches, size_t row_size) {
         sums.values.resize(sums.values.size() + row_size);
       }
       Widen(batch.dtype, batch.values + i * row_bytes, row_size, row.data());
-      Accumulate(row, batch.scale,
-                 std::span(sums.values)
-                     .subspan(found->second * row_size, row_size));
+      Accumulate(
+          row, batch.scale,
+          std::span(sums.values).subspan(found->second * row_size, row_size));
     }
   }
   return sums;

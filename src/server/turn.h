@@ -57,8 +57,7 @@ class Turn {
   void Leave() {
     while (true) {
       Work* top = &held_;
-      if (top_.compare_exchange_strong(top, nullptr,
-                                       std::memory_order_release,
+      if (top_.compare_exchange_strong(top, nullptr, std::memory_order_release,
                                        std::memory_order_relaxed)) {
         return;
       }

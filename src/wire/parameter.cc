@@ -34,9 +34,8 @@ Fence ReadFence(const Message& message) {
 
 absl::Status CheckLength(const char* what, int length, int parts) {
   if (length == 0 || length == parts) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a request for ", parts,
-                                                 " shards with ", length, " ",
-                                                 what));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a request for ", parts, " shards with ", length, " ", what));
 }
 
 absl::Status CheckLengths(const wire::ShardsRequestMessage& message) {
@@ -48,8 +47,8 @@ absl::Status CheckLengths(const wire::ShardsRequestMessage& message) {
   }
   CAPSTAN_RETURN_IF_ERROR(
       CheckLength("versions", message.versions_size(), parts));
-  CAPSTAN_RETURN_IF_ERROR(CheckLength(
-      "dtypes", static_cast<int>(message.dtypes().size()), parts));
+  CAPSTAN_RETURN_IF_ERROR(
+      CheckLength("dtypes", static_cast<int>(message.dtypes().size()), parts));
   CAPSTAN_RETURN_IF_ERROR(CheckLength("scales", message.scales_size(), parts));
   if (message.operation() >= kOperations) {
     return absl::InvalidArgumentError(
@@ -65,9 +64,9 @@ absl::StatusOr<ShardPart> ReadPart(const wire::ShardsRequestMessage& message,
   if (message.versions_size() > 0) part.version = message.versions(i);
   if (message.scales_size() > 0) part.scale = message.scales(i);
   if (!std::isfinite(part.scale)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a gradient of variable ", part.key.variable, " scaled by ",
-        part.scale));
+    return absl::InvalidArgumentError(absl::StrCat("a gradient of variable ",
+                                                   part.key.variable,
+                                                   " scaled by ", part.scale));
   }
   if (!message.dtypes().empty()) {
     const absl::StatusOr<DType> dtype = DTypeFromCode(
@@ -104,9 +103,8 @@ VariableReport ReadVariable(const wire::VariableReportMessage& message) {
   report.dropped = message.dropped();
   report.skipped = message.skipped();
   report.refused = message.refused();
-  const size_t buckets =
-      std::min(report.staleness.size(),
-               static_cast<size_t>(message.staleness_size()));
+  const size_t buckets = std::min(
+      report.staleness.size(), static_cast<size_t>(message.staleness_size()));
   std::copy_n(message.staleness().begin(), buckets, report.staleness.begin());
   return report;
 }
@@ -170,11 +168,11 @@ absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body) {
     if (!part.ok()) return part.status();
     // Once each, and in one order for all: see server/push.cc.
     if (i > 0 && !(request.parts.back().key < part->key)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a request whose shards do not ascend: shard ", part->key.shard,
-          " of variable ", part->key.variable, " after shard ",
-          request.parts.back().key.shard, " of variable ",
-          request.parts.back().key.variable));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a request whose shards do not ascend: shard ",
+                       part->key.shard, " of variable ", part->key.variable,
+                       " after shard ", request.parts.back().key.shard,
+                       " of variable ", request.parts.back().key.variable));
     }
     request.parts.push_back(*part);
   }
@@ -246,8 +244,7 @@ absl::StatusOr<RoundRequest> DecodeRoundRequest(std::string_view body) {
   RoundRequest request;
   request.fence = ReadFence(message);
   request.round = message.round();
-  request.replicas.assign(message.replicas().begin(),
-                          message.replicas().end());
+  request.replicas.assign(message.replicas().begin(), message.replicas().end());
   if (request.round == 0) {
     return absl::InvalidArgumentError("a round 0: they count from 1 on");
   }
@@ -261,8 +258,7 @@ std::string EncodeWatermarkRequest(const WatermarkRequest& request) {
   return message.SerializeAsString();
 }
 
-absl::StatusOr<WatermarkRequest> DecodeWatermarkRequest(
-    std::string_view body) {
+absl::StatusOr<WatermarkRequest> DecodeWatermarkRequest(std::string_view body) {
   wire::WatermarkMessage message;
   CAPSTAN_RETURN_IF_ERROR(Parse(body, "a watermark", message));
   WatermarkRequest request;

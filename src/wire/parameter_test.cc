@@ -47,8 +47,8 @@ TEST(ParameterTest, RequestsComeBackAsTheyWere) {
   const RoundRequest round = {
       .fence = {.generation = 1, .term = 2}, .round = 3, .replicas = {0, 4}};
   EXPECT_EQ(*DecodeRoundRequest(EncodeRoundRequest(round)), round);
-  const WatermarkRequest watermark = {
-      .fence = {.generation = 1, .term = 2}, .watermark = 99};
+  const WatermarkRequest watermark = {.fence = {.generation = 1, .term = 2},
+                                      .watermark = 99};
   EXPECT_EQ(*DecodeWatermarkRequest(EncodeWatermarkRequest(watermark)),
             watermark);
   const InstallRequest install = {

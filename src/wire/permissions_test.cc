@@ -28,13 +28,12 @@ const std::map<Method, std::set<std::string>> kMay = {
     {Method::kProbeEcho, kEveryRole},   {Method::kProbeSink, kEveryRole},
     {Method::kProbeSource, kEveryRole}, {Method::kMemberBeat, {"chief"}},
     {Method::kMemberEnd, {"chief"}},    {Method::kTaskStatus, kEveryRole},
-    {Method::kJobStatus, kEveryRole},
-    {Method::kInstall, {"chief"}},      {Method::kShardMap, kEveryRole},
-    {Method::kPull, kEveryRole},        {Method::kPush, kTrainers},
-    {Method::kGather, kEveryRole},      {Method::kScatter, kTrainers},
-    {Method::kRead, kEveryRole},        {Method::kCommit, {"chief"}},
-    {Method::kTick, kTrainers},         {Method::kWatermark, {"chief"}},
-    {Method::kStoreStatus, kEveryRole},
+    {Method::kJobStatus, kEveryRole},   {Method::kInstall, {"chief"}},
+    {Method::kShardMap, kEveryRole},    {Method::kPull, kEveryRole},
+    {Method::kPush, kTrainers},         {Method::kGather, kEveryRole},
+    {Method::kScatter, kTrainers},      {Method::kRead, kEveryRole},
+    {Method::kCommit, {"chief"}},       {Method::kTick, kTrainers},
+    {Method::kWatermark, {"chief"}},    {Method::kStoreStatus, kEveryRole},
 };
 
 TEST(PermissionsTest, EachMethodForEachRole) {

@@ -57,8 +57,7 @@ class Driver {
           host_.NewChannel(task.ToString(), spec.task_address(task)));
     }
     client_ = std::make_unique<ParameterClient>(
-        host_.clock(), host_.executor(), std::move(channels),
-        Random::FromOs());
+        host_.clock(), host_.executor(), std::move(channels), Random::FromOs());
     co_return;
   }
 
@@ -82,16 +81,15 @@ class Driver {
           id, Operation::kGradient, std::span<const DenseItem>(&item, 1),
           std::span<const RowsItem>(), options);
       if (!done.ok()) co_return done.status();
-      co_return absl::StrCat(done->applied, " applied, ",
-                             done->already_applied, " already");
+      co_return absl::StrCat(done->applied, " applied, ", done->already_applied,
+                             " already");
     }
     PullItem item;
     item.variable = (*entry)->id;
     item.into = std::as_writable_bytes(std::span(values));
     ReadOptions options;
     options.timeout = kTimeout;
-    absl::Status status =
-        co_await client_->Pull(std::span(&item, 1), options);
+    absl::Status status = co_await client_->Pull(std::span(&item, 1), options);
     if (!status.ok()) co_return status;
     co_return absl::StrCat(std::accumulate(values.begin(), values.end(), 0.0));
   }
