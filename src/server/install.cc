@@ -35,6 +35,10 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
   absl::StatusOr<ShardMap> map = DecodeShardMap(request.map);
   if (!map.ok()) return map.status();
   const ShardTable& old = table();
+  if (map->version() == 0) {
+    return absl::InvalidArgumentError(
+        "a shard map of version 0, which stands for none: they count from 1");
+  }
   if (map->generation() < old.map.generation()) {
     return Fenced(absl::StrCat("a shard map of generation ", map->generation(),
                                ", and the job has gone on to ",

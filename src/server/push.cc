@@ -67,10 +67,11 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found, size_t i,
 }
 
 // A push of which some parts are large. Steps:
-//   1. Receive: each part in turn, applied to memory of its own as it arrives,
+//   1. Begin: looks which parts can be applied as they arrive.
+//   2. Receive: each part in turn, applied to memory of its own as it arrives,
 //      or kept whole if that is not possible.
-//   2. Commit: when all have come and are in order, they take effect.
-//   3. Abandon: otherwise nothing does.
+//   3. Commit: when all have come and are in order, they take effect.
+//   4. Abandon: otherwise nothing does.
 class StreamedPush {
  public:
   StreamedPush(const ShardsCall& found, ServerCall& call, Executor home)
@@ -79,13 +80,26 @@ class StreamedPush {
         home_(std::move(home)),
         parts_(found.shards.size()) {}
 
+  // False if there is none, and no part was applied before: the push is then
+  // better received whole, into memory that counts against the server's budget
+  // of bytes in flight. (What is kept beside a stream does not; but of those
+  // there is one for each shard at most.)
+  Task<bool> Begin() {
+    bool any = false;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (!CanStream(found_, i, call_.attachment_sizes()[i])) continue;
+      co_await BeginPart(i);
+      any |= parts_[i].stream != nullptr || parts_[i].done;
+    }
+    co_return any;
+  }
+
   Task<absl::Status> Receive() {
     absl::StatusOr<Buffer> piece = Buffer::Allocate(kPieceBytes, Fill::kNone);
     if (!piece.ok()) co_return piece.status();
     piece_ = *std::move(piece);
     for (size_t i = 0; i < parts_.size(); ++i) {
       const uint64_t size = call_.attachment_sizes()[i];
-      if (CanStream(found_, i, size)) co_await Begin(i);
       absl::Status status;
       if (parts_[i].stream != nullptr) {
         status = co_await ReceiveStream(i, size);
@@ -156,7 +170,7 @@ class StreamedPush {
     UpdateResult result;
   };
 
-  Task<> Begin(size_t i) {
+  Task<> BeginPart(size_t i) {
     Shard& shard = *found_.shards[i];
     Part& part = parts_[i];
     const ShardPart& asked = found_.request.parts[i];
@@ -221,17 +235,6 @@ class StreamedPush {
   Buffer piece_;
 };
 
-Task<ServerReply> ServeStreamed(const ShardsCall& found, ServerCall& call) {
-  const Executor home = co_await asio::this_coro::executor;
-  StreamedPush push(found, call, home);
-  absl::Status status = co_await push.Receive();
-  if (!status.ok()) {
-    co_await push.Abandon();
-    co_return ErrorReply(std::move(status));
-  }
-  co_return co_await push.Commit();
-}
-
 Task<ServerReply> ServeWhole(const ShardsCall& found, ServerCall& call) {
   absl::StatusOr<Attachments> attachments = co_await Attachments::Receive(call);
   if (!attachments.ok()) co_return ErrorReply(attachments.status());
@@ -247,6 +250,19 @@ Task<ServerReply> ServeWhole(const ShardsCall& found, ServerCall& call) {
     updates.push_back(*std::move(update));
   }
   co_return co_await ApplyAll(found, std::move(updates), call);
+}
+
+Task<ServerReply> ServeStreamed(const ShardsCall& found, ServerCall& call) {
+  const Executor home = co_await asio::this_coro::executor;
+  StreamedPush push(found, call, home);
+  const bool begun = co_await push.Begin();
+  if (!begun) co_return co_await ServeWhole(found, call);
+  absl::Status status = co_await push.Receive();
+  if (!status.ok()) {
+    co_await push.Abandon();
+    co_return ErrorReply(std::move(status));
+  }
+  co_return co_await push.Commit();
 }
 
 }  // namespace

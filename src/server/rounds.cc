@@ -7,6 +7,13 @@
 #include "absl/strings/str_join.h"
 
 namespace capstan {
+namespace {
+
+// Clocks are done in about their order; more than this is a mistake that would
+// fill the memory.
+constexpr uint64_t kMostClocksAhead = 1 << 16;
+
+}  // namespace
 
 std::shared_ptr<Signal> Rounds::WaitFor(const Need& need,
                                         const Executor& home) {
@@ -57,6 +64,11 @@ absl::Status Rounds::Tick(uint64_t clock, std::span<const uint32_t> replicas) {
     if (index >= replicas_.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "a clock of replica ", index, ", but there are ", replicas_.size()));
+    }
+    if (clock > replicas_[index].done + kMostClocksAhead) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "replica ", index, " is done with clock ", clock,
+          ", but of those before it only with ", replicas_[index].done));
     }
   }
   for (const uint32_t index : replicas) {

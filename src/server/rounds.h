@@ -46,7 +46,8 @@ class Rounds {
 
   // How many replicas there are; only ever more.
   void SetReplicas(uint32_t replicas);
-  // InvalidArgument if there is no such replica.
+  // InvalidArgument if there is no such replica, FailedPrecondition if it is
+  // far ahead of what it has done.
   absl::Status Tick(uint64_t clock, std::span<const uint32_t> replicas);
 
   // Wakes all who wait, for good: the job has moved on to another generation.

@@ -30,6 +30,15 @@ TEST(RoundsTest, NothingIsNeededInTheBeginning) {
   EXPECT_EQ(rounds.committed(), 0u);
 }
 
+TEST(RoundsTest, AClockFarAheadIsRefused) {
+  Rounds rounds;
+  rounds.SetReplicas(1);
+  EXPECT_THAT(Tick(rounds, (1 << 16) + 1, {0}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("replica 0 is done with clock 65537")));
+  EXPECT_THAT(Tick(rounds, 1 << 16, {0}), testing::IsOk());
+}
+
 TEST(RoundsTest, CommitsOnlyGoForward) {
   Rounds rounds;
   rounds.Commit(3);

@@ -166,6 +166,15 @@ TEST(ShardMapTest, AnOldMapIsRefused) {
   EXPECT_THAT(job.Read("b"), IsOkAndHolds(std::vector<float>(4)));
 }
 
+TEST(ShardMapTest, AMapOfVersionZeroIsRefused) {
+  ParameterJob job;
+  const absl::StatusOr<ShardMap> map = ShardMap::Make(1, 0, 1, {});
+  ASSERT_THAT(map, testing::IsOk());
+  EXPECT_THAT(
+      job.Run(job.chief(), job.chief().Install(*map, 1, 0)),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("version 0")));
+}
+
 TEST(ShardMapTest, AnotherMapOfTheSameVersionIsRefused) {
   ParameterJob job;
   ASSERT_OK(job.Create({Spec("a", {4})}));
