@@ -4,8 +4,7 @@
 // A shard has a turn. A request that finds it free runs on its own thread, with
 // one atomic operation to take it and one to give it back; nobody ever waits
 // for a lock, and the shard's memory stays in the cache of the thread that
-// works on it. docs/decisions/010 has the measurements against the alternative,
-// a fixed thread for each shard.
+// works on it. docs/decisions/010 says why not a fixed thread for each shard.
 #pragma once
 
 #include <asio/post.hpp>
