@@ -11,6 +11,7 @@
 #include "optimizer/accumulate.h"
 #include "optimizer/find_nonfinite.h"
 #include "optimizer/widen.h"
+#include "wire/check_operands.h"
 
 namespace capstan {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 // One item, as it is sent.
 struct UpdatePlan {
   const VariableEntry* entry = nullptr;
-  size_t item = 0;
   bool by_rows = false;
   DType dtype = DType::kF32;
   Bytes values;  // the caller's, or `sums`
@@ -158,7 +158,6 @@ absl::StatusOr<std::vector<UpdatePlan>> PlanItems(
         entry, ByteSize(item.dtype, entry.spec.shape), item.values.size()));
     UpdatePlan& plan = plans.emplace_back();
     plan.entry = &entry;
-    plan.item = source.item;
     plan.dtype = item.dtype;
     plan.values = item.values;
     plan.based_on = item.based_on;
@@ -175,7 +174,6 @@ absl::StatusOr<std::vector<UpdatePlan>> PlanItems(
     if (!split.ok()) return split.status();
     UpdatePlan& plan = plans.emplace_back();
     plan.entry = &entry;
-    plan.item = source.item;
     plan.by_rows = true;
     plan.dtype = item.dtype;
     plan.values = item.values;
@@ -244,37 +242,6 @@ absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
   return absl::OkStatus();
 }
 
-// What a server would refuse of the operands of an assignment.
-absl::Status CheckOperands(const UpdatePlan& plan, Operation operation) {
-  const DType dtype = plan.dtype;
-  const bool integers =
-      dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU8;
-  const bool division = operation == Operation::kDiv && integers;
-  if (dtype != DType::kBool && !division) return absl::OkStatus();
-  const auto refuse = [&](const std::string& why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variable '", plan.entry->spec.name, "': ", why));
-  };
-  if (dtype == DType::kBool && operation != Operation::kSet) {
-    return refuse(absl::StrCat("bools can be set, but have no ",
-                               std::string(OperationName(operation))));
-  }
-  const size_t size = SizeOf(dtype);
-  const std::array<std::byte, 8> zero{};
-  for (size_t i = 0; i < plan.values.size(); i += size) {
-    const std::byte* element = plan.values.data() + i;
-    if (division && std::memcmp(element, zero.data(), size) == 0) {
-      return refuse(
-          absl::StrCat("a division of integers by 0 at element ", i / size));
-    }
-    if (!division && *element > std::byte{1}) {
-      return refuse(
-          absl::StrCat("a bool that is neither 0 nor 1 at element ", i));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // A server looks at what it gets, and refuses it whole. With several servers
 // one must look at all before the first gets anything.
 absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
@@ -304,6 +271,16 @@ absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
         absl::StrCat("variable '", spec.name, "', shard ", shard,
                      ": a NaN or infinity in row ", row, ", element ",
                      *found % size, " of the row; nothing was changed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOperands(std::span<const UpdatePlan> plans,
+                           Operation operation) {
+  for (const UpdatePlan& plan : plans) {
+    CAPSTAN_RETURN_IF_ERROR(
+        WithContext(CheckOperands(plan.dtype, operation, plan.values),
+                    absl::StrCat("variable '", plan.entry->spec.name, "'")));
   }
   return absl::OkStatus();
 }
@@ -396,8 +373,8 @@ absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
   prepared.servers = PlanServers(map, id, operation, prepared.plans);
   if (prepared.servers.size() > 1) {
     CAPSTAN_RETURN_IF_ERROR(CheckFinite(prepared.plans));
-    for (const UpdatePlan& plan : prepared.plans) {
-      CAPSTAN_RETURN_IF_ERROR(CheckOperands(plan, operation));
+    if (operation != Operation::kGradient) {
+      CAPSTAN_RETURN_IF_ERROR(CheckOperands(prepared.plans, operation));
     }
   }
   return prepared;

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
-
 namespace capstan {
 namespace {
 
@@ -99,47 +97,7 @@ void Choose(Operation operation, size_t count, const std::byte* from,
   }
 }
 
-template <typename T>
-absl::Status CheckDivisors(Bytes operands) {
-  for (size_t i = 0; i < operands.size() / sizeof(T); ++i) {
-    if (Load<T>(operands.data(), i) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a division of integers by 0 at element ", i));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckBools(Bytes operands) {
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (static_cast<uint8_t>(operands[i]) > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a bool that is neither 0 nor 1 at element ", i));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
-
-absl::Status CheckOperands(DType dtype, Operation operation, Bytes operands) {
-  if (operation == Operation::kGradient) {
-    return absl::InternalError("a gradient is the optimizer's");
-  }
-  if (dtype == DType::kBool) {
-    if (operation != Operation::kSet) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("bools can be set, but have no ",
-                       std::string(OperationName(operation))));
-    }
-    return CheckBools(operands);
-  }
-  if (operation != Operation::kDiv) return absl::OkStatus();
-  if (dtype == DType::kI32) return CheckDivisors<int32_t>(operands);
-  if (dtype == DType::kI64) return CheckDivisors<int64_t>(operands);
-  if (dtype == DType::kU8) return CheckDivisors<uint8_t>(operands);
-  return absl::OkStatus();
-}
 
 void ApplyOperation(DType dtype, Operation operation, size_t count,
                     const std::byte* from, std::byte* into) {

@@ -11,13 +11,9 @@
 
 namespace capstan {
 
-// OK if `operation` with elements of `dtype` makes sense whatever the values
-// that it changes: no gradient, bools are only set, integers not divided by 0.
-// Else InvalidArgument, with the index of the offending operand.
-absl::Status CheckOperands(DType dtype, Operation operation, Bytes operands);
-
 // into[i] = into[i] (operation) from[i] for `count` elements. Integers wrap.
-// CheckOperands must have been OK. Nothing need be aligned.
+// CheckOperands (wire/check_operands.h)
+// must have been OK. Nothing need be aligned.
 void ApplyOperation(DType dtype, Operation operation, size_t count,
                     const std::byte* from, std::byte* into);
 

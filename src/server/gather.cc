@@ -1,10 +1,12 @@
 // Gather: some rows of some shards.
 #include <asio/this_coro.hpp>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
 #include "server/request.h"
 #include "server/verbs.h"
 
@@ -44,7 +46,11 @@ Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call) {
     const Shard& shard = *found->shards[i];
     check = CheckRows(shard, rows->Rows(i));
     if (!check.ok()) co_return ErrorReply(std::move(check));
-    total += rows->Rows(i).size() * shard.row_bytes();
+    // One row may be asked for any number of times.
+    const std::optional<uint64_t> bytes =
+        CheckedMul<uint64_t>(rows->Rows(i).size(), shard.row_bytes());
+    total = CheckedAdd<uint64_t>(total, bytes.value_or(UINT64_MAX))
+                .value_or(UINT64_MAX);
   }
   // Before the memory is taken: rows may be large, and lists of them small.
   if (total > call.reply_limit()) {
@@ -54,9 +60,10 @@ Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call) {
   }
   check = co_await AwaitRound(context.clock, call, *found);
   if (!check.ok()) co_return ErrorReply(std::move(check));
-  absl::StatusOr<Buffer> memory = Buffer::Allocate(total, Fill::kNone);
-  if (!memory.ok()) co_return ErrorReply(memory.status());
-  auto values = std::make_shared<Buffer>(*std::move(memory));
+  absl::StatusOr<std::shared_ptr<Values>> values =
+      context.store.AllocateAnswer(total);
+  if (!values.ok()) co_return ErrorReply(values.status());
+  Buffer& memory = (*values)->memory;
   const Executor home = co_await asio::this_coro::executor;
   ServerReply reply;
   ShardsReply answer;
@@ -64,7 +71,7 @@ Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call) {
   for (size_t i = 0; i < count; ++i) {
     Shard& shard = *found->shards[i];
     const std::span<const uint32_t> wanted = rows->Rows(i);
-    std::byte* out = values->data() + offset;
+    std::byte* out = memory.data() + offset;
     TurnEntry entry(home, [&] {
       reply.status = shard.CheckReadable();
       if (!reply.status.ok()) return;
@@ -74,11 +81,11 @@ Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call) {
     if (!shard.turn().Enter(entry)) co_await entry.Done();
     if (!reply.status.ok()) co_return reply;
     const size_t size = wanted.size() * shard.row_bytes();
-    reply.attachments.push_back(values->bytes().subspan(offset, size));
+    reply.attachments.push_back(memory.bytes().subspan(offset, size));
     offset += size;
   }
   reply.body = EncodeShardsReply(answer);
-  reply.owner = std::move(values);
+  reply.owner = *std::move(values);
   co_return reply;
 }
 

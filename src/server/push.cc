@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/arithmetic.h"
 #include "server/request.h"
 #include "server/verbs.h"
+#include "wire/check_operands.h"
 
 namespace capstan {
 namespace {

@@ -44,11 +44,12 @@ Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
   const size_t offset = request->begin * row_bytes;
   const size_t size = (request->end - request->begin) * row_bytes;
   // Slots change in place, so they are copied.
-  auto copy = std::make_shared<Buffer>();
+  std::shared_ptr<Values> copy;
   if (request->slot != 0) {
-    absl::StatusOr<Buffer> memory = Buffer::Allocate(size, Fill::kNone);
+    absl::StatusOr<std::shared_ptr<Values>> memory =
+        context.store.AllocateAnswer(size);
     if (!memory.ok()) co_return ErrorReply(memory.status());
-    *copy = *std::move(memory);
+    copy = *std::move(memory);
   }
   const Executor home = co_await asio::this_coro::executor;
   ServerReply reply;
@@ -63,13 +64,13 @@ Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
       reply.owner = std::move(lease);
     } else if (size > 0) {
       const Bytes slot = shard.Slot(request->slot);
-      std::memcpy(copy->data(), slot.data() + offset, size);
+      std::memcpy(copy->memory.data(), slot.data() + offset, size);
     }
   });
   if (!shard.turn().Enter(entry)) co_await entry.Done();
   if (!reply.status.ok()) co_return reply;
   if (request->slot != 0) {
-    reply.attachments = {copy->bytes()};
+    reply.attachments = {copy->memory.bytes()};
     reply.owner = std::move(copy);
   }
   reply.body = EncodeShardsReply(answer);

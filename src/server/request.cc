@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "optimizer/find_nonfinite.h"
-#include "server/arithmetic.h"
 #include "tensor/view.h"
 
 namespace capstan {

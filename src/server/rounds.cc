@@ -20,6 +20,14 @@ std::shared_ptr<Signal> Rounds::WaitFor(const Need& need,
   if (Met(need)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (Met(need)) return nullptr;
+  // Those whose waits have ended are of no use; they go when their number has
+  // doubled.
+  if (waiting_.size() >= prune_at_) {
+    std::erase_if(waiting_, [](const std::shared_ptr<Signal>& one) {
+      return one.use_count() == 1;
+    });
+    prune_at_ = std::max<size_t>(64, 2 * waiting_.size());
+  }
   auto signal = std::make_shared<Signal>(home);
   waiting_.push_back(signal);
   return signal;

@@ -50,6 +50,12 @@ class Rounds {
   // far ahead of what it has done.
   absl::Status Tick(uint64_t clock, std::span<const uint32_t> replicas);
 
+  // How many are remembered as waiting, for tests.
+  size_t num_waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+
   // Wakes all who wait, for good: the job has moved on to another generation.
   void Close();
 
@@ -66,6 +72,7 @@ class Rounds {
   mutable std::mutex mutex_;
   std::vector<Replica> replicas_;                 // guarded by mutex_
   std::vector<std::shared_ptr<Signal>> waiting_;  // guarded by mutex_
+  size_t prune_at_ = 64;                          // guarded by mutex_
 };
 
 }  // namespace capstan

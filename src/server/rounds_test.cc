@@ -30,6 +30,19 @@ TEST(RoundsTest, NothingIsNeededInTheBeginning) {
   EXPECT_EQ(rounds.committed(), 0u);
 }
 
+TEST(RoundsTest, WaitsThatHaveEndedAreForgotten) {
+  IoThread thread;
+  Rounds rounds;
+  const std::shared_ptr<Signal> kept =
+      rounds.WaitFor(Commit(1), thread.executor());
+  for (int i = 0; i < 10'000; ++i) {
+    rounds.WaitFor(Commit(1), thread.executor());
+  }
+  EXPECT_LT(rounds.num_waiting(), 200u);
+  rounds.Commit(1);
+  RunOn(thread.executor(), kept->Wait());  // it was not
+}
+
 TEST(RoundsTest, AClockFarAheadIsRefused) {
   Rounds rounds;
   rounds.SetReplicas(1);

@@ -138,7 +138,11 @@ absl::Status Shard::ApplyContributions(const Contributions& contributions,
     rows.rows = sums.rows;
     return ApplyRows(rows, scale, 0);
   }
-  std::vector<float> sum(elements());
+  absl::StatusOr<Buffer> memory =
+      Buffer::Allocate(elements() * sizeof(float), Fill::kZero);
+  if (!memory.ok()) return WithContext(memory.status(), Name());
+  const std::span<float> sum(reinterpret_cast<float*>(memory->data()),
+                             elements());
   std::array<float, kBlock> block;
   for (const auto& [place, contribution] : contributions) {
     const size_t size = SizeOf(contribution.dtype);
@@ -153,11 +157,11 @@ absl::Status Shard::ApplyContributions(const Contributions& contributions,
               contribution.values.data() + (p * piece + i) * size, count,
               block.data());
         Accumulate(std::span(block).first(count), contribution.scale,
-                   std::span(sum).subspan(start + i, count));
+                   sum.subspan(start + i, count));
       }
     }
   }
-  return ApplyDense(DType::kF32, std::as_bytes(std::span(sum)), scale, 0);
+  return ApplyDense(DType::kF32, memory->bytes(), scale, 0);
 }
 
 }  // namespace capstan

@@ -1,6 +1,7 @@
 #include "server/store.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,11 +15,33 @@ Shard* ShardTable::Find(const ShardKey& key) const {
 
 Store::Store(StoreOptions options)
     : options_(options),
-      budget_(std::make_shared<MemoryBudget>(options.memory_limit)) {
+      budget_(std::make_shared<MemoryBudget>(options.memory_limit)),
+      answers_(std::make_shared<MemoryBudget>(options.answer_limit)) {
   auto table = std::make_unique<ShardTable>();
   table->generation = std::make_shared<Generation>();
   table_.store(table.get(), std::memory_order_release);
   tables_.push_back(std::move(table));
+}
+
+absl::StatusOr<std::shared_ptr<Values>> Store::AllocateAnswer(
+    uint64_t bytes) const {
+  if (bytes > answers_->limit()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "an answer of ", bytes, " bytes; this server gives at most ",
+        answers_->limit(), " at once: ask for fewer rows"));
+  }
+  std::optional<BudgetShare> share = BudgetShare::Take(answers_, bytes);
+  if (!share) {
+    return absl::UnavailableError(absl::StrCat(
+        "answers of ", answers_->used(), " bytes are on their way, and ", bytes,
+        " more would exceed ", answers_->limit(), "; try again"));
+  }
+  absl::StatusOr<Buffer> memory = Buffer::Allocate(bytes, Fill::kNone);
+  if (!memory.ok()) return memory.status();
+  auto answer = std::make_shared<Values>();
+  answer->memory = *std::move(memory);
+  answer->share = *std::move(share);
+  return answer;
 }
 
 absl::Status Store::Fenced(std::string what) {

@@ -42,6 +42,8 @@ struct ShardTable {
 struct StoreOptions {
   uint32_t server = 0;  // which of the servers this is
   uint64_t memory_limit = UINT64_MAX;
+  // Of answers that are copies, such as rows, until they have left.
+  uint64_t answer_limit = uint64_t{2} << 30;
 };
 
 // Thread-safe.
@@ -71,6 +73,9 @@ class Store {
 
   uint32_t server() const { return options_.server; }
   const MemoryBudget& budget() const { return *budget_; }
+  // Memory for an answer, which counts until the last copy is gone.
+  // ResourceExhausted if it can never be had, Unavailable if not now.
+  absl::StatusOr<std::shared_ptr<Values>> AllocateAnswer(uint64_t bytes) const;
   uint64_t term() const { return term_.load(std::memory_order_relaxed); }
   uint64_t fenced() const { return fenced_.load(std::memory_order_relaxed); }
 
@@ -90,6 +95,7 @@ class Store {
 
   const StoreOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<MemoryBudget> answers_;
   std::atomic<const ShardTable*> table_;
   std::atomic<uint64_t> term_ = 0;
   std::atomic<uint64_t> fenced_ = 0;

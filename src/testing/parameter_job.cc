@@ -135,6 +135,7 @@ ParameterJob::ParameterJob(ParameterJobOptions options)
     StoreOptions store;
     store.server = i;
     store.memory_limit = options_.memory_limit;
+    store.answer_limit = options_.answer_limit;
     auto server = std::make_unique<OneServer>(clock_, store, options_.threads);
     std::vector<Executor> executors;
     for (int t = 0; t < options_.threads; ++t) {

@@ -24,6 +24,7 @@ struct ParameterJobOptions {
   uint32_t servers = 1;
   int threads = 2;  // of each server
   uint64_t memory_limit = UINT64_MAX;
+  uint64_t answer_limit = uint64_t{2} << 30;
 };
 
 // Used from one thread. Blocks until what is asked of it is done.

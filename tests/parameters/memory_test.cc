@@ -1,6 +1,7 @@
 // The limit to a server's memory for variables.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <vector>
 
 #include "parameters/helpers.h"
@@ -111,6 +112,31 @@ TEST(MemoryTest, AFullServerStillTrains) {
                    std::vector<float>(kLarge, 1)));
   }
   EXPECT_EQ(job.Read("w")->back(), -3);
+}
+
+TEST(MemoryTest, AnswersAreBounded) {
+  ParameterJob job({.answer_limit = 1 << 20});
+  VariableSpec spec;
+  spec.name = "wide";
+  spec.shape = {64, 16 << 10};  // rows of 64 KiB
+  ASSERT_THAT(job.Create({spec}), testing::IsOk());
+  std::vector<int64_t> ids(64);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::vector<std::byte> rows(64 * (64 << 10));
+  GatherItem item;
+  item.variable = job.Id("wide");
+  item.ids = ids;
+  item.into = rows;
+  const auto gather = [&] {
+    return job.Run(job.chief(), job.chief().Gather(std::span(&item, 1)));
+  };
+  EXPECT_THAT(gather(),
+              testing::StatusIs(absl::StatusCode::kResourceExhausted,
+                                ::testing::HasSubstr("ask for fewer rows")));
+  item.ids = std::span(ids).first(16);
+  item.into = std::span(rows).first(16 * (64 << 10));
+  // What one had is there for the next.
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(gather(), testing::IsOk());
 }
 
 }  // namespace
