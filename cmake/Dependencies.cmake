@@ -11,8 +11,9 @@ find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-# Linked by its name, hwy: nothing of it but the library is needed.
+# Linked by their names: nothing of them but the library is needed.
 pkg_check_modules(hwy REQUIRED libhwy)
+pkg_check_modules(prometheus REQUIRED prometheus-cpp-core)
 
 # Asio is header-only; compiled once in base/asio.cc, which halves the build.
 add_library(capstan_asio INTERFACE)

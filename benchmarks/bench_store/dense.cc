@@ -46,7 +46,7 @@ Task<absl::StatusOr<double>> Pushes(StoreClient& store, uint32_t variable,
     item.variable = variable;
     item.values = gradient;
     const UpdateId id = store.NextStep();
-    absl::StatusOr<UpdateSummary> summary = co_await store.client().Update(
+    absl::StatusOr<UpdateResult> summary = co_await store.client().Update(
         id, Operation::kGradient, std::span<const DenseItem>(&item, 1),
         std::span<const RowsItem>(), UpdateOptions());
     if (!summary.ok()) co_return summary.status();

@@ -100,7 +100,7 @@ class Pipeline {
       item.ids = ids;
       item.values = memory;
       const UpdateId id = store_.NextStep();
-      absl::StatusOr<UpdateSummary> summary = co_await store_.client().Update(
+      absl::StatusOr<UpdateResult> summary = co_await store_.client().Update(
           id, Operation::kGradient, std::span<const DenseItem>(),
           std::span<const RowsItem>(&item, 1), UpdateOptions());
       co_return summary.status();

@@ -122,7 +122,7 @@ class Job {
       UpdateId id;
       id.fence = {.generation = 1, .term = 1};
       id.step = ++step_;
-      absl::StatusOr<UpdateSummary> summary = co_await client.Update(
+      absl::StatusOr<UpdateResult> summary = co_await client.Update(
           id, Operation::kGradient, std::span<const DenseItem>(),
           std::span<const RowsItem>(&item, 1), UpdateOptions());
       if (!summary.ok()) status_ = summary.status();

@@ -19,10 +19,11 @@
 #include "capstan/cluster.h"
 #include "capstan/export.h"
 #include "capstan/resolver.h"
+#include "capstan/worker.h"
 
 namespace capstan {
 
-class CAPSTAN_EXPORT Program {
+class CAPSTAN_EXPORT Program : public Definitions {
  public:
   // Reads the environment, once. The arguments are the program's own.
   Program(int argc, char** argv);
@@ -53,6 +54,9 @@ class CAPSTAN_EXPORT LocalCluster {
  public:
   // Throws kInvalidArgument unless there is at least one of each.
   explicit LocalCluster(int workers = 2, int servers = 1);
+  // The workers run the functions of `definitions`.
+  explicit LocalCluster(const Definitions& definitions, int workers = 2,
+                        int servers = 1);
   // Ends the job, and with it all tasks.
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
@@ -74,7 +78,8 @@ class CAPSTAN_EXPORT TaskServer {
   // what goes wrong at the start.
   explicit TaskServer(
       const ResolvedCluster& cluster,
-      const Environment& environment = Environment::FromProcess());
+      const Environment& environment = Environment::FromProcess(),
+      const Definitions& definitions = Definitions());
   ~TaskServer();
   TaskServer(const TaskServer&) = delete;
   TaskServer& operator=(const TaskServer&) = delete;

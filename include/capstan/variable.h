@@ -97,6 +97,18 @@ struct BoundedStaleness {
 };
 using UpdateMode = std::variant<Async, Sync, BoundedStaleness>;
 
+// What an update does to the values. The numbers are on the wire.
+enum class Operation : std::uint8_t {
+  kGradient = 0,  // by the variable's optimizer
+  kSet = 1,
+  kAdd = 2,
+  kSub = 3,
+  kMul = 4,
+  kDiv = 5,
+  kMin = 6,
+  kMax = 7,
+};
+
 // What happens to an update with a NaN or an infinity in it.
 enum class NonFinite : std::uint8_t {
   kRefuse = 0,  // an error; nothing is changed
@@ -117,6 +129,24 @@ struct VariableSpec {
   NonFinite non_finite = NonFinite::kRefuse;
   // The name of a variable on whose server this one is to be, in one piece.
   std::string colocate_with = {};
+};
+
+// A change of one variable: of all of it, or of the rows `ids` (i64, rank 1),
+// in which case row i of `values` belongs to row ids[i].
+struct VariableUpdate {
+  std::string variable = {};
+  Tensor values = {};
+  std::optional<Tensor> ids = std::nullopt;
+};
+
+// What became of an update, counted by shards.
+struct UpdateResult {
+  std::uint64_t applied = 0;
+  // An earlier run of this step has done it.
+  std::uint64_t already_applied = 0;
+  std::uint64_t staged = 0;   // synchronous: takes effect with its round
+  std::uint64_t skipped = 0;  // not finite, and such are skipped
+  std::uint64_t dropped = 0;  // synchronous: the round went on without it
 };
 
 }  // namespace capstan

@@ -8,10 +8,14 @@
 namespace capstan {
 
 // Passed (by pointer) to the operations that it can end. Used from one
-// executor; must outlive the operations that were given it.
+// executor; must outlive the operations that were given it, but for those that
+// are destroyed with their executor, in whatever order.
 class Cancellation {
  public:
   Cancellation() = default;
+  ~Cancellation() {
+    for (Listener& listener : listeners_) listener.owner->Forget();
+  }
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
@@ -22,13 +26,20 @@ class Cancellation {
     cancelled_ = true;
     // A listener may remove itself or others, so the list is read anew.
     while (!listeners_.empty()) {
-      std::function<void()> listener = std::move(listeners_.front());
+      Listener listener = std::move(listeners_.front());
       listeners_.pop_front();
-      listener();
+      listener.owner->Forget();
+      listener.call();
     }
   }
 
   bool cancelled() const { return cancelled_; }
+
+  class Registration;
+  struct Listener {
+    Registration* owner;
+    std::function<void()> call;
+  };
 
   // Calls `listener` at Cancel for as long as this object lives.
   class Registration {
@@ -36,25 +47,27 @@ class Cancellation {
     Registration(Cancellation* cancellation, std::function<void()> listener)
         : cancellation_(cancellation) {
       if (cancellation_ == nullptr) return;
-      place_ = cancellation_->listeners_.insert(cancellation_->listeners_.end(),
-                                                std::move(listener));
+      place_ = cancellation_->listeners_.insert(
+          cancellation_->listeners_.end(), Listener{this, std::move(listener)});
     }
     ~Registration() {
-      // After Cancel the list is empty and the place is gone.
-      if (cancellation_ == nullptr || cancellation_->cancelled_) return;
-      cancellation_->listeners_.erase(place_);
+      if (cancellation_ != nullptr) cancellation_->listeners_.erase(place_);
     }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
    private:
+    friend class Cancellation;
+    // Its place in the list is gone.
+    void Forget() { cancellation_ = nullptr; }
+
     Cancellation* cancellation_;
-    std::list<std::function<void()>>::iterator place_;
+    std::list<Listener>::iterator place_;
   };
 
  private:
   bool cancelled_ = false;
-  std::list<std::function<void()>> listeners_;
+  std::list<Listener> listeners_;
 };
 
 }  // namespace capstan

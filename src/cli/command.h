@@ -21,5 +21,6 @@ void AddRunCommand(CLI::App& app, Action& action);
 void AddServerCommand(CLI::App& app, Action& action);
 void AddStatusCommand(CLI::App& app, Action& action);
 void AddVersionCommand(CLI::App& app, Action& action);
+void AddWorkerCommand(CLI::App& app, Action& action);
 
 }  // namespace capstan

@@ -15,6 +15,7 @@ constexpr char kFooter[] = R"(
 Examples:
   capstan run -w 2 -s 1 -- ./train    start ./train as a cluster on this machine
   capstan status --watch              see how its tasks are, meanwhile
+  capstan worker --join 127.0.0.1:7070 -- ./train    add a worker to it
   capstan run --tls tls -- ./train    the same, encrypted; first make the keys:
   capstan certs tls --job train
   capstan run --help                  all about one command
@@ -34,6 +35,7 @@ int Main(int argc, char** argv) {
   AddServerCommand(app, action);
   AddStatusCommand(app, action);
   AddVersionCommand(app, action);
+  AddWorkerCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -88,7 +88,7 @@ void AddServerCommand(CLI::App& app, Action& action) {
                     "listen beyond this machine without TLS");
   command
       ->add_option("--threads", flags->threads,
-                   "threads (a ps: one for each core; else 1)")
+                   "threads of a ps (one for each core)")
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--memory", flags->memory,

@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
+#include "launch/ask_dispatch.h"
 #include "launch/ask_status.h"
 #include "launch/ask_stores.h"
+#include "launch/dispatch_table.h"
 #include "launch/last_run.h"
 #include "launch/store_table.h"
 #include "launch/task_host.h"
@@ -45,6 +47,9 @@ int PrintStatus(const AdminOptions& options, bool variables) {
     well = well && (task.state == MemberState::kHealthy ||
                     task.state == MemberState::kRestarted);
   }
+  const absl::StatusOr<DispatchReport> dispatch = AskDispatch(options);
+  const std::string work = dispatch.ok() ? DispatchTable(*dispatch) : "";
+  if (!work.empty()) fmt::print("\n{}", work);
   const std::vector<ServerStore> stores = ValueOrThrow(AskStores(options));
   const std::string servers = StoresTable(stores);
   if (!servers.empty()) fmt::print("\n{}", servers);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/backoff.h"
+#include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/status.h"
@@ -44,9 +45,29 @@ struct ServerChannels {
 
 // Runs the errands at once. One that fails with Unavailable is sent again,
 // unchanged, until `deadline`: all that a server is asked may be asked twice.
-// OK if all are; else the error that says most: any before Aborted, which says
-// that the shard map is old. What is in the errands is valid in either case.
+// OK if all are; else the error that says most: Cancelled before any other, and
+// any before Aborted, which says that the shard map is old. What is in the
+// errands is valid in either case.
+//
+// After `cancellation`, which may be null, nothing more is sent and the result
+// is Cancelled, whatever has been answered. It names a server that was waited
+// for, if there was one. The errands are over then as at any other end: their
+// memory is not touched any more.
 Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
-                          MonotonicTime deadline);
+                          MonotonicTime deadline,
+                          Cancellation* cancellation = nullptr);
+
+// Null never is.
+inline bool IsCancelled(const Cancellation* cancellation) {
+  return cancellation != nullptr && cancellation->cancelled();
+}
+
+// Cancelled if `cancellation` is: for a call that has not sent its requests, of
+// which `method` is one.
+absl::Status CheckCancelled(const Cancellation* cancellation, Method method);
+
+// Returns at `time`, or as soon as `cancellation` is cancelled. It may be null.
+Task<> SleepUntil(ServerChannels& servers, MonotonicTime time,
+                  Cancellation* cancellation);
 
 }  // namespace capstan

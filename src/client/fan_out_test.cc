@@ -4,6 +4,8 @@
 
 #include <asio/io_context.hpp>
 #include <deque>
+#include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -14,10 +16,12 @@
 namespace capstan {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Answers what it was told to, after a while; then OK for ever.
+// Answers what it was told to, after a while; then OK for ever. Its peer is the
+// task `name`.
 class ScriptedChannel final : public Channel {
  public:
   struct Call {
@@ -28,12 +32,13 @@ class ScriptedChannel final : public Channel {
     MonotonicTime time;
   };
 
-  ScriptedChannel(Clock& clock, Executor executor)
-      : clock_(clock), executor_(std::move(executor)) {}
+  ScriptedChannel(Clock& clock, Executor executor, std::string name)
+      : clock_(clock), executor_(std::move(executor)), name_(std::move(name)) {}
 
   Task<absl::StatusOr<Reply>> Call(Method method, std::string body,
                                    std::vector<Bytes> attachments,
                                    CallOptions options) override {
+    Cancellation* const cancellation = options.cancellation;
     calls.push_back({.method = method,
                      .body = body,
                      .attachments = std::move(attachments),
@@ -41,27 +46,33 @@ class ScriptedChannel final : public Channel {
                      .time = clock_.Now()});
     const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
     const MonotonicTime until = clock_.Now() + latency;
-    co_await timer->SleepUntil(until);
+    const Cancellation::Registration wake(cancellation,
+                                          [&timer] { timer->Cancel(); });
+    const bool answered = co_await timer->SleepUntil(until);
+    if (!answered) co_return WithTask(absl::CancelledError("by caller"), name_);
     absl::Status status;
     if (!answers.empty()) {
       status = answers.front();
       answers.pop_front();
     }
-    if (!status.ok()) co_return status;
+    if (on_answer) on_answer();
+    if (!status.ok()) co_return WithTask(status, name_);
     Reply reply;
     reply.body = "answer to " + body;
     co_return reply;
   }
   Task<> Close() override { co_return; }
-  std::string peer() const override { return "scripted"; }
+  std::string peer() const override { return name_ + " at home"; }
 
   std::deque<absl::Status> answers;
   Duration latency = std::chrono::milliseconds(1);
+  std::function<void()> on_answer;  // may be null
   std::vector<struct Call> calls;
 
  private:
   Clock& clock_;
   const Executor executor_;
+  const std::string name_;
 };
 
 class FanOutTest : public ::testing::Test {
@@ -73,8 +84,8 @@ class FanOutTest : public ::testing::Test {
                  .random = Random(1),
                  .backoff = {}} {
     for (int i = 0; i < 3; ++i) {
-      auto channel =
-          std::make_unique<ScriptedChannel>(clock_, context_.get_executor());
+      auto channel = std::make_unique<ScriptedChannel>(
+          clock_, context_.get_executor(), "ps/" + std::to_string(i));
       channels_.push_back(channel.get());
       servers_.channels.push_back(std::move(channel));
     }
@@ -90,11 +101,14 @@ class FanOutTest : public ::testing::Test {
     return errands;
   }
 
-  absl::Status Run(std::vector<Errand>& errands,
-                   Duration timeout = std::chrono::seconds(30)) {
-    std::future<absl::Status> done =
-        StartOn(Executor(context_.get_executor()),
-                FanOut(servers_, errands, clock_.Now() + timeout));
+  std::future<absl::Status> Start(std::vector<Errand>& errands,
+                                  Duration timeout,
+                                  Cancellation* cancellation) {
+    const MonotonicTime deadline = clock_.Now() + timeout;
+    return StartOn(Executor(context_.get_executor()),
+                   FanOut(servers_, errands, deadline, cancellation));
+  }
+  absl::Status Finish(std::future<absl::Status>& done) {
     while (true) {
       context_.restart();
       context_.poll();
@@ -103,6 +117,26 @@ class FanOutTest : public ::testing::Test {
       }
       if (!clock_.RunNext()) return absl::InternalError("waits for nothing");
     }
+  }
+  absl::Status Run(std::vector<Errand>& errands,
+                   Duration timeout = std::chrono::seconds(30),
+                   Cancellation* cancellation = nullptr) {
+    std::future<absl::Status> done = Start(errands, timeout, cancellation);
+    return Finish(done);
+  }
+  // The same, cancelled after two seconds of at most a day.
+  absl::Status RunCancelled(std::vector<Errand>& errands) {
+    Cancellation cancellation;
+    CancelSoon(cancellation);
+    const MonotonicTime start = clock_.Now();
+    const absl::Status status =
+        Run(errands, std::chrono::hours(24), &cancellation);
+    EXPECT_EQ(clock_.Now(), start + std::chrono::seconds(2));
+    return status;
+  }
+  void CancelSoon(Cancellation& cancellation) {
+    clock_.ScheduleAfter(std::chrono::seconds(2),
+                         [&cancellation] { cancellation.Cancel(); });
   }
 
   SimClock clock_;
@@ -225,6 +259,108 @@ TEST_F(FanOutTest, TheFirstOfTwoErrorsIsTold) {
   channels_[1]->answers = {absl::InvalidArgumentError("one")};
   channels_[2]->answers = {absl::OutOfRangeError("two")};
   EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(FanOutTest, CancelledBeforeItBeginsSendsNothing) {
+  Cancellation cancellation;
+  cancellation.Cancel();
+  for (const uint32_t count : {1u, 3u}) {
+    std::vector<Errand> errands = Errands(count);
+    const MonotonicTime start = clock_.Now();
+    EXPECT_THAT(Run(errands, std::chrono::seconds(30), &cancellation),
+                StatusIs(absl::StatusCode::kCancelled,
+                         HasSubstr("update cancelled before it was sent")));
+    EXPECT_EQ(clock_.Now(), start);
+    for (uint32_t i = 0; i < count; ++i) {
+      EXPECT_TRUE(channels_[i]->calls.empty());
+      EXPECT_THAT(errands[i].status, StatusIs(absl::StatusCode::kCancelled));
+    }
+  }
+}
+
+TEST_F(FanOutTest, CancelledDuringACallNamesTheServer) {
+  std::vector<Errand> errands = Errands(3);
+  channels_[1]->latency = std::chrono::hours(1);
+  const absl::Status status = RunCancelled(errands);
+  EXPECT_THAT(
+      status,
+      StatusIs(absl::StatusCode::kCancelled,
+               HasSubstr("update cancelled while waiting for ps/1 at home")));
+  EXPECT_EQ(TaskOf(status), "ps/1");
+  EXPECT_OK(errands[0].status);
+  EXPECT_EQ(errands[2].reply.body, "answer to 2");
+}
+
+TEST_F(FanOutTest, CancelledDuringBackOff) {
+  for (const uint32_t count : {1u, 3u}) {
+    // Only the last is away, and nobody is asked while the test looks.
+    ScriptedChannel& away = *channels_[count - 1];
+    away.answers = {absl::UnavailableError("connection refused")};
+    servers_.backoff = {.initial = std::chrono::hours(1),
+                        .max = std::chrono::hours(1)};
+    std::vector<Errand> errands = Errands(count);
+    const absl::Status status = RunCancelled(errands);
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kCancelled,
+                         AllOf(HasSubstr("while waiting for " + away.peer()),
+                               HasSubstr("connection refused"))));
+    EXPECT_EQ(TaskOf(status), "ps/" + std::to_string(count - 1));
+    EXPECT_TRUE(away.answers.empty());
+  }
+  EXPECT_EQ(channels_[2]->calls.size(), 1u);
+}
+
+TEST_F(FanOutTest, CancelledSaysMoreThanAnyOtherError) {
+  for (const absl::Status& other :
+       {absl::InvalidArgumentError("bad"), absl::AbortedError("old")}) {
+    std::vector<Errand> errands = Errands(3);
+    channels_[0]->answers = {other};
+    channels_[2]->latency = std::chrono::hours(1);
+    EXPECT_THAT(RunCancelled(errands),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("ps/2")));
+    EXPECT_EQ(errands[0].status.code(), other.code());
+  }
+}
+
+// The answer to the last errand is there, and the caller still sleeps.
+TEST_F(FanOutTest, CancelledAtTheEnd) {
+  Cancellation cancellation;
+  std::vector<Errand> errands = Errands(2);
+  channels_[0]->latency = Duration::zero();
+  channels_[1]->on_answer = [&cancellation] { cancellation.Cancel(); };
+  EXPECT_THAT(Run(errands, std::chrono::seconds(30), &cancellation),
+              StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_OK(errands[0].status);
+  EXPECT_OK(errands[1].status);
+}
+
+TEST_F(FanOutTest, ManyCallsAreCancelledAtOnce) {
+  Cancellation cancellation;
+  std::vector<std::vector<Errand>> errands(5);
+  std::vector<std::future<absl::Status>> calls;
+  for (ScriptedChannel* channel : channels_) {
+    channel->latency = std::chrono::hours(1);
+  }
+  for (std::vector<Errand>& mine : errands) {
+    mine = Errands(3);
+    calls.push_back(Start(mine, std::chrono::hours(24), &cancellation));
+  }
+  CancelSoon(cancellation);
+  for (std::future<absl::Status>& call : calls) {
+    EXPECT_THAT(Finish(call), StatusIs(absl::StatusCode::kCancelled));
+  }
+  // Nothing is left behind that waits.
+  EXPECT_FALSE(clock_.RunNext());
+}
+
+TEST_F(FanOutTest, ACancellationThatIsNotUsedChangesNothing) {
+  Cancellation cancellation;
+  std::vector<Errand> errands = Errands(3);
+  channels_[1]->answers = {absl::UnavailableError("away")};
+  ASSERT_OK(Run(errands, std::chrono::seconds(30), &cancellation));
+  // Nobody listens any more.
+  cancellation.Cancel();
+  EXPECT_OK(errands[1].status);
 }
 
 }  // namespace

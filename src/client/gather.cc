@@ -122,6 +122,8 @@ absl::Status Finish(const ShardMap& map, std::span<const GatherItem> items,
 
 Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
                                            ReadOptions options) {
+  CAPSTAN_CO_RETURN_IF_ERROR(
+      CheckCancelled(options.cancellation, Method::kGather));
   const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
@@ -143,7 +145,8 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
         errand.attachments = server.rows;
         errand.receive_into = server.into;
       }
-      status = co_await FanOut(servers_, errands, deadline);
+      status =
+          co_await FanOut(servers_, errands, deadline, options.cancellation);
       for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
         status = Finish(*map, asked, *plans, servers[i], errands[i]);
       }
@@ -155,7 +158,8 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
       }
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline);
+    status = co_await RefreshStale(map, std::move(status), deadline,
+                                   options.cancellation);
     if (!status.ok()) co_return status;
   }
 }

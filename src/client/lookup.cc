@@ -116,7 +116,7 @@ Task<absl::StatusOr<Tensor>> LookupRows(ParameterClient& client,
                                         std::vector<int64_t> ids,
                                         ReadOptions options) {
   const absl::StatusOr<VariableSpec> spec =
-      co_await client.Spec(variable, options.timeout);
+      co_await client.Spec(variable, options.timeout, options.cancellation);
   if (!spec.ok()) co_return spec.status();
   const absl::StatusOr<Shape> shape = WithRows(*spec, ids.size());
   if (!shape.ok()) co_return shape.status();
@@ -157,7 +157,7 @@ Task<absl::StatusOr<Tensor>> LookupSparse(ParameterClient& client,
                                           ReadOptions options) {
   CAPSTAN_CO_RETURN_IF_ERROR(CheckLists(lists));
   const absl::StatusOr<VariableSpec> spec =
-      co_await client.Spec(variable, options.timeout);
+      co_await client.Spec(variable, options.timeout, options.cancellation);
   if (!spec.ok()) co_return spec.status();
   const DType dtype = spec->dtype;
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {

@@ -7,6 +7,17 @@
 #include "wire/shard_map_codec.h"
 
 namespace capstan {
+namespace {
+
+// After `last`, while the map was `used`.
+absl::Status CancelledWait(const ShardMap& used, const absl::Status& last) {
+  const std::string message = absl::StrCat(
+      "cancelled while waiting for a newer shard map than version ",
+      used.version(), " (", std::string(last.message()), ")");
+  return WithTask(absl::CancelledError(message), TaskOf(last));
+}
+
+}  // namespace
 
 ParameterClient::ParameterClient(Clock& clock, const Executor& executor,
                                  std::vector<std::unique_ptr<Channel>> channels,
@@ -28,8 +39,9 @@ absl::StatusOr<const VariableEntry*> ParameterClient::Find(
                    map_->version(), " of the shard map)"));
 }
 
-Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(uint32_t variable,
-                                                         Duration timeout) {
+Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(
+    uint32_t variable, Duration timeout, Cancellation* cancellation) {
+  CAPSTAN_CO_RETURN_IF_ERROR(CheckCancelled(cancellation, Method::kShardMap));
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
@@ -37,13 +49,15 @@ Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(uint32_t variable,
     if (entry != nullptr) co_return entry->spec;
     absl::Status status = NoVariable(*map, variable);
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline);
+    status =
+        co_await RefreshStale(map, std::move(status), deadline, cancellation);
     if (!status.ok()) co_return status;
   }
 }
 
 Task<absl::Status> ParameterClient::TellAll(Method method, std::string body,
-                                            Duration timeout) {
+                                            Duration timeout,
+                                            Cancellation* cancellation) {
   std::vector<Errand> errands(servers_.channels.size());
   for (uint32_t i = 0; i < errands.size(); ++i) {
     errands[i].server = i;
@@ -51,10 +65,11 @@ Task<absl::Status> ParameterClient::TellAll(Method method, std::string body,
     errands[i].body = body;
   }
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
-  co_return co_await FanOut(servers_, errands, deadline);
+  co_return co_await FanOut(servers_, errands, deadline, cancellation);
 }
 
-Task<absl::Status> ParameterClient::Refresh(Duration timeout) {
+Task<absl::Status> ParameterClient::Refresh(Duration timeout,
+                                            Cancellation* cancellation) {
   // One that answers is enough: a client that gets an old map is told so by
   // the server that has a newer one.
   absl::Status last = absl::FailedPreconditionError("a job without servers");
@@ -67,7 +82,9 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout) {
     Errand errand;
     errand.server = i;
     errand.method = Method::kShardMap;
-    last = co_await FanOut(servers_, std::span(&errand, 1), now + share);
+    last = co_await FanOut(servers_, std::span(&errand, 1), now + share,
+                           cancellation);
+    if (IsCancelled(cancellation)) co_return last;
     if (!last.ok()) continue;
     absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
     last = map.status();
@@ -83,7 +100,7 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout) {
 
 Task<absl::Status> ParameterClient::RefreshStale(
     std::shared_ptr<const ShardMap> used, absl::Status stale,
-    MonotonicTime deadline) {
+    MonotonicTime deadline, Cancellation* cancellation) {
   Backoff backoff(servers_.backoff, servers_.random.Fork("map"));
   while (map_->version() == used->version() &&
          map_->generation() == used->generation()) {
@@ -94,23 +111,24 @@ Task<absl::Status> ParameterClient::RefreshStale(
                        "; and the servers have no newer one than version ",
                        used->version()));
     }
-    absl::Status status = co_await Refresh(left);
+    absl::Status status = co_await Refresh(left, cancellation);
+    if (IsCancelled(cancellation)) co_return CancelledWait(*used, status);
     if (!status.ok()) co_return status;
     if (map_->version() != used->version() ||
         map_->generation() != used->generation()) {
       break;
     }
-    const std::unique_ptr<Timer> timer =
-        servers_.clock.NewTimer(servers_.executor);
     const MonotonicTime again = servers_.clock.Now() + backoff.Next();
-    co_await timer->SleepUntil(again);
+    co_await SleepUntil(servers_, again, cancellation);
+    if (IsCancelled(cancellation)) co_return CancelledWait(*used, stale);
   }
   co_return absl::OkStatus();
 }
 
 Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
                                             uint64_t watermark,
-                                            Duration timeout) {
+                                            Duration timeout,
+                                            Cancellation* cancellation) {
   if (map.servers() != num_servers()) {
     co_return absl::InvalidArgumentError(
         absl::StrCat("a shard map for ", map.servers(), " servers in a job of ",
@@ -122,8 +140,8 @@ Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
   request.map = EncodeShardMap(map);
   auto kept = std::make_shared<const ShardMap>(map);
   std::string body = EncodeInstallRequest(request);
-  absl::Status status =
-      co_await TellAll(Method::kInstall, std::move(body), timeout);
+  absl::Status status = co_await TellAll(Method::kInstall, std::move(body),
+                                         timeout, cancellation);
   if (status.ok()) map_ = std::move(kept);
   co_return status;
 }
@@ -131,29 +149,32 @@ Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
 Task<absl::Status> ParameterClient::Commit(RoundRequest request,
                                            UpdateOptions options) {
   std::string body = EncodeRoundRequest(request);
-  return TellAll(Method::kCommit, std::move(body), options.timeout);
+  return TellAll(Method::kCommit, std::move(body), options.timeout,
+                 options.cancellation);
 }
 
 Task<absl::Status> ParameterClient::Tick(RoundRequest request,
                                          UpdateOptions options) {
   std::string body = EncodeRoundRequest(request);
-  return TellAll(Method::kTick, std::move(body), options.timeout);
+  return TellAll(Method::kTick, std::move(body), options.timeout,
+                 options.cancellation);
 }
 
 Task<absl::Status> ParameterClient::SetWatermark(WatermarkRequest request,
                                                  UpdateOptions options) {
   std::string body = EncodeWatermarkRequest(request);
-  return TellAll(Method::kWatermark, std::move(body), options.timeout);
+  return TellAll(Method::kWatermark, std::move(body), options.timeout,
+                 options.cancellation);
 }
 
-Task<absl::StatusOr<StoreReport>> ParameterClient::Status(uint32_t server,
-                                                          Duration timeout) {
+Task<absl::StatusOr<StoreReport>> ParameterClient::Status(
+    uint32_t server, Duration timeout, Cancellation* cancellation) {
   Errand errand;
   errand.server = server;
   errand.method = Method::kStoreStatus;
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
   absl::Status status =
-      co_await FanOut(servers_, std::span(&errand, 1), deadline);
+      co_await FanOut(servers_, std::span(&errand, 1), deadline, cancellation);
   if (!status.ok()) co_return status;
   co_return DecodeStoreReport(errand.reply.body);
 }

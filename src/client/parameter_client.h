@@ -7,6 +7,11 @@
 // A server that cannot be reached is asked again until then, under the same
 // ids, so that nothing is applied twice. A shard map that has become old is
 // fetched anew without a word.
+//
+// A call that is given a Cancellation returns Cancelled soon after it, and
+// leaves the caller's memory alone from then on. What it asked the servers for
+// may or may not have been done. One that was cancelled before it began sends
+// nothing. A Cancellation may be given to many calls.
 #pragma once
 
 #include <chrono>
@@ -18,11 +23,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/task.h"
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 #include "client/fan_out.h"
 #include "variable/shard_map.h"
 #include "wire/channel.h"
@@ -78,19 +85,14 @@ struct ReadOptions {
   Duration timeout = std::chrono::seconds(30);
   // The round of the step that reads: see UpdateMode. 0: does not wait.
   uint64_t round = 0;
+  // Ends the call with Cancelled. May be null.
+  Cancellation* cancellation = nullptr;
 };
 
 struct UpdateOptions {
   Duration timeout = std::chrono::seconds(30);
-};
-
-// What became of an update, over all shards.
-struct UpdateSummary {
-  uint64_t applied = 0;
-  uint64_t already_applied = 0;
-  uint64_t staged = 0;
-  uint64_t skipped = 0;
-  uint64_t dropped = 0;
+  // Ends the call with Cancelled. May be null.
+  Cancellation* cancellation = nullptr;
 };
 
 class ParameterClient {
@@ -109,10 +111,12 @@ class ParameterClient {
   // What a variable is, in this map or a newer one. NotFound if it was dropped;
   // DeadlineExceeded if nobody has heard of it.
   Task<absl::StatusOr<VariableSpec>> Spec(
-      uint32_t variable, Duration timeout = std::chrono::seconds(30));
+      uint32_t variable, Duration timeout = std::chrono::seconds(30),
+      Cancellation* cancellation = nullptr);
 
   // Asks the servers for the map, and keeps the newest.
-  Task<absl::Status> Refresh(Duration timeout = std::chrono::seconds(30));
+  Task<absl::Status> Refresh(Duration timeout = std::chrono::seconds(30),
+                             Cancellation* cancellation = nullptr);
 
   // Reading. Errors: InvalidArgument for memory of the wrong size, OutOfRange
   // for an id, before anything is sent; what the servers answer.
@@ -129,23 +133,25 @@ class ParameterClient {
   // call under the same id changes nothing more. A variable occurs once.
   // All is checked before anything is sent, so an update that is refused for
   // what it is has changed nothing on any server.
-  Task<absl::StatusOr<UpdateSummary>> Update(UpdateId id, Operation operation,
-                                             std::span<const DenseItem> dense,
-                                             std::span<const RowsItem> rows,
-                                             UpdateOptions options = {});
+  Task<absl::StatusOr<UpdateResult>> Update(UpdateId id, Operation operation,
+                                            std::span<const DenseItem> dense,
+                                            std::span<const RowsItem> rows,
+                                            UpdateOptions options = {});
 
   // The coordinator's.
   // Makes `map` the job's, on all servers.
   Task<absl::Status> Install(const ShardMap& map, uint64_t term,
                              uint64_t watermark,
-                             Duration timeout = std::chrono::minutes(10));
+                             Duration timeout = std::chrono::minutes(10),
+                             Cancellation* cancellation = nullptr);
   Task<absl::Status> Commit(RoundRequest request, UpdateOptions options = {});
   Task<absl::Status> SetWatermark(WatermarkRequest request,
                                   UpdateOptions options = {});
   // Tells all servers that replicas are done with a clock.
   Task<absl::Status> Tick(RoundRequest request, UpdateOptions options = {});
   Task<absl::StatusOr<StoreReport>> Status(
-      uint32_t server, Duration timeout = std::chrono::seconds(5));
+      uint32_t server, Duration timeout = std::chrono::seconds(5),
+      Cancellation* cancellation = nullptr);
 
   uint32_t num_servers() const {
     return static_cast<uint32_t>(servers_.channels.size());
@@ -153,11 +159,13 @@ class ParameterClient {
 
  private:
   // The same body to every server.
-  Task<absl::Status> TellAll(Method method, std::string body, Duration timeout);
+  Task<absl::Status> TellAll(Method method, std::string body, Duration timeout,
+                             Cancellation* cancellation);
   // After a call with the map `used` failed with `stale`, which is Aborted:
   // gets a newer map, and waits for one. Another call may have got it already.
   Task<absl::Status> RefreshStale(std::shared_ptr<const ShardMap> used,
-                                  absl::Status stale, MonotonicTime deadline);
+                                  absl::Status stale, MonotonicTime deadline,
+                                  Cancellation* cancellation);
 
   ServerChannels servers_;
   std::shared_ptr<const ShardMap> map_;

@@ -70,6 +70,8 @@ absl::Status Finish(const ShardMap& map, std::span<PullItem> items,
 
 Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
                                          ReadOptions options) {
+  CAPSTAN_CO_RETURN_IF_ERROR(
+      CheckCancelled(options.cancellation, Method::kPull));
   const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
@@ -88,7 +90,8 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
         errand.body = EncodeShardsRequest(plan.request);
         errand.receive_into = plan.into;
       }
-      status = co_await FanOut(servers_, errands, deadline);
+      status =
+          co_await FanOut(servers_, errands, deadline, options.cancellation);
     }
     if (status.ok()) {
       for (size_t i = 0; i < errands.size(); ++i) {
@@ -102,7 +105,8 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
       if (item.have != nullptr && !errands.empty()) item.have->versions.clear();
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline);
+    status = co_await RefreshStale(map, std::move(status), deadline,
+                                   options.cancellation);
     if (!status.ok()) co_return status;
   }
 }

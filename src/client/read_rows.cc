@@ -55,6 +55,8 @@ Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
                                              int64_t end, MutableBytes into,
                                              uint32_t slot,
                                              ReadOptions options) {
+  CAPSTAN_CO_RETURN_IF_ERROR(
+      CheckCancelled(options.cancellation, Method::kRead));
   const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
@@ -62,10 +64,12 @@ Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
         Plan(*map, variable, begin, end, into, slot);
     absl::Status status = errands.status();
     if (status.ok()) {
-      status = co_await FanOut(servers_, *errands, deadline);
+      status =
+          co_await FanOut(servers_, *errands, deadline, options.cancellation);
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline);
+    status = co_await RefreshStale(map, std::move(status), deadline,
+                                   options.cancellation);
     if (!status.ok()) co_return status;
   }
 }

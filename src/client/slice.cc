@@ -253,7 +253,7 @@ Task<absl::StatusOr<Tensor>> ReadSlice(ParameterClient& client,
                                        std::vector<Selector> selectors,
                                        ReadOptions options) {
   const absl::StatusOr<VariableSpec> spec =
-      co_await client.Spec(variable, options.timeout);
+      co_await client.Spec(variable, options.timeout, options.cancellation);
   if (!spec.ok()) co_return spec.status();
   absl::StatusOr<SlicePlan> plan = PlanSlice(spec->shape, selectors);
   if (!plan.ok()) {

@@ -333,7 +333,7 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
   return servers;
 }
 
-void Count(const ShardsReply& reply, UpdateSummary& summary) {
+void Count(const ShardsReply& reply, UpdateResult& summary) {
   for (const Outcome outcome : reply.outcomes) {
     summary.applied += outcome == Outcome::kApplied;
     summary.already_applied += outcome == Outcome::kAlreadyApplied;
@@ -382,9 +382,11 @@ absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
 
 }  // namespace
 
-Task<absl::StatusOr<UpdateSummary>> ParameterClient::Update(
+Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
     UpdateId id, Operation operation, std::span<const DenseItem> dense,
     std::span<const RowsItem> rows, UpdateOptions options) {
+  CAPSTAN_CO_RETURN_IF_ERROR(
+      CheckCancelled(options.cancellation, Method::kPush));
   const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
@@ -400,8 +402,9 @@ Task<absl::StatusOr<UpdateSummary>> ParameterClient::Update(
         errand.body = EncodeShardsRequest(server.request);
         errand.attachments = server.attachments;
       }
-      status = co_await FanOut(servers_, errands, deadline);
-      UpdateSummary summary;
+      status =
+          co_await FanOut(servers_, errands, deadline, options.cancellation);
+      UpdateResult summary;
       for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
         const absl::StatusOr<ShardsReply> reply =
             ReadReply(errands[i].reply.body,
@@ -412,7 +415,8 @@ Task<absl::StatusOr<UpdateSummary>> ParameterClient::Update(
       if (status.ok()) co_return summary;
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline);
+    status = co_await RefreshStale(map, std::move(status), deadline,
+                                   options.cancellation);
     if (!status.ok()) co_return status;
   }
 }

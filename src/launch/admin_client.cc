@@ -15,7 +15,7 @@ namespace capstan {
 AdminClient::AdminClient(AdminOptions options) : options_(std::move(options)) {
   self_.version = std::string(Version());
   self_.job = JobName(options_.cluster);
-  self_.role = "admin";
+  self_.role = options_.as_worker ? "worker" : "admin";
   self_.incarnation = random_.NextU64();
 }
 
@@ -33,7 +33,10 @@ absl::Status AdminClient::LoadSecrets() {
   if (!token.ok()) return token.status();
   if (*token) self_.token = std::string((*token)->bytes());
   if (!tls) return absl::OkStatus();
-  absl::StatusOr<TlsOptions> files = FindAdminTlsFiles(options_.tls_directory);
+  absl::StatusOr<TlsOptions> files =
+      options_.as_worker
+          ? FindTlsFiles(options_.tls_directory, {Role::kWorker, 0})
+          : FindAdminTlsFiles(options_.tls_directory);
   if (!files.ok()) return files.status();
   absl::StatusOr<std::unique_ptr<TlsContext>> context =
       TlsContext::Load(clock_, *std::move(files));
@@ -55,13 +58,17 @@ std::unique_ptr<Channel> AdminClient::NewChannel(TaskId task) {
 }
 
 Task<absl::StatusOr<std::string>> AdminClient::Ask(TaskId task, Method method) {
+  return Send(task, method, "");
+}
+
+Task<absl::StatusOr<std::string>> AdminClient::Send(TaskId task, Method method,
+                                                    std::string body) {
   std::unique_ptr<Channel> channel = NewChannel(task);
   CallOptions call;
   call.timeout = options_.timeout;
-  std::string nothing;
   std::vector<Bytes> attachments;
   absl::StatusOr<Reply> reply = co_await channel->Call(
-      method, std::move(nothing), std::move(attachments), std::move(call));
+      method, std::move(body), std::move(attachments), std::move(call));
   co_await channel->Close();
   if (!reply.ok()) co_return reply.status();
   co_return std::move(reply->body);

@@ -1,4 +1,5 @@
-// Somebody outside of a job who asks its tasks: `capstan status` and `doctor`.
+// Somebody outside of a job who asks its tasks: `capstan status` and `doctor`,
+// and a worker that wants to join.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,9 @@ namespace capstan {
 
 struct AdminOptions {
   ResolvedCluster cluster = {};  // its task does not matter
-  // As in TaskOptions; the certificate used is that of "admin".
+  // Who asks: a worker that is not in the job yet, or "admin".
+  bool as_worker = false;
+  // As in TaskOptions; the certificate used is that of who asks.
   std::string tls_directory = {};
   std::string token_file = {};
   // How long one answer may take.
@@ -45,6 +48,10 @@ class AdminClient {
   // On executor(): asks a task for something that has no parameters, over a
   // channel of its own. Returns the body of the answer.
   Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method);
+
+  // The same, for something that has.
+  Task<absl::StatusOr<std::string>> Send(TaskId task, Method method,
+                                         std::string body);
 
   // On executor(): whether anybody takes a connection at the task's address.
   // As Network::Connect.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "capstan/coordinator.h"
 #include "cluster/task_id.h"
 #include "launch/make_cluster.h"
 #include "launch/printable.h"
@@ -112,6 +113,16 @@ std::string ToTable(const std::vector<TaskInfo>& tasks) {
 std::unique_ptr<Cluster> ClusterMaker::Make(CoordinatorTask& task) {
   return std::unique_ptr<Cluster>(
       new Cluster(std::make_unique<Cluster::Impl>(Cluster::Impl{task})));
+}
+
+CoordinatorTask& ClusterMaker::TaskOf(Cluster& cluster) {
+  return cluster.impl_->task;
+}
+
+ClusterCoordinator::ClusterCoordinator(Cluster& cluster,
+                                       const CoordinatorOptions& options)
+    : impl_(
+          ValueOrThrow(ClusterMaker::TaskOf(cluster).OpenDispatcher(options))) {
 }
 
 absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry) {

@@ -23,11 +23,14 @@ Task<> Call(std::function<void()> function) {
 
 CoordinatorTask::CoordinatorTask(std::unique_ptr<TaskHost> host)
     : host_(std::move(host)), started_(host_->clock().Now()) {
+  desk_ = std::make_unique<DispatchDesk>(
+      *host_, [this]() -> const Roster& { return *roster_; }, probe_);
   MembershipAnswers answers;
   answers.task = [this] { return Self(); };
   answers.job = [this] { return Report(); };
+  answers.join = [this](const JoinRequest& request) { return Join(request); };
   service_ = std::make_unique<MembershipService>(host_->self().role,
-                                                 std::move(answers), probe_);
+                                                 std::move(answers), *desk_);
 }
 
 absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
@@ -55,6 +58,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
     }
     if (on_deposed) on_deposed(status);
   };
+  options.on_change = [this](const TaskEntry& entry) { desk_->OnTask(entry); };
   const auto new_channel = [this](const TaskId& task,
                                   const std::string& address) {
     return host_->NewChannel(task.ToString(), address);
@@ -68,6 +72,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
 }
 
 CoordinatorTask::~CoordinatorTask() {
+  desk_->Close();
   host_->Shutdown(kGrace);
   const auto destroy = [this] { roster_ = nullptr; };
   RunOn(host_->executor(), Call(destroy));
@@ -85,7 +90,18 @@ absl::Status CoordinatorTask::AwaitAll() {
 }
 
 absl::Status CoordinatorTask::End() {
+  desk_->Close();
   return RunOn(host_->executor(), roster_->End());
+}
+
+absl::StatusOr<JoinReply> CoordinatorTask::Join(const JoinRequest& request) {
+  const absl::StatusOr<TaskId> task = roster_->Join(request.address);
+  if (!task.ok()) return task.status();
+  JoinReply reply;
+  reply.task = task->ToString();
+  reply.job = host_->self().job;
+  reply.cluster = roster_->Spec().ToJson();
+  return reply;
 }
 
 TaskReport CoordinatorTask::Self() const {

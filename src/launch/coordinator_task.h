@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "absl/status/statusor.h"
+#include "launch/dispatch_desk.h"
 #include "launch/task_host.h"
 #include "membership/membership_service.h"
 #include "membership/roster.h"
@@ -28,8 +29,14 @@ class CoordinatorTask {
 
   // As Roster::AwaitAll, with the time-out of the options.
   absl::Status AwaitAll();
-  // As Roster::End.
+  // Ends what the dispatcher runs; then as Roster::End.
   absl::Status End();
+
+  // From any thread: as DispatchDesk::Open.
+  absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> OpenDispatcher(
+      const CoordinatorOptions& options) {
+    return desk_->Open(options);
+  }
 
   // From any thread: all tasks, the coordinator first.
   JobReport Report() const;
@@ -42,6 +49,8 @@ class CoordinatorTask {
  private:
   explicit CoordinatorTask(std::unique_ptr<TaskHost> host);
   void MakeRoster(const OnDeposed& on_deposed);
+  // From any thread: what a worker is told that wants to join.
+  absl::StatusOr<JoinReply> Join(const JoinRequest& request);
   // What the coordinator says of itself.
   TaskReport Self() const;
 
@@ -50,6 +59,7 @@ class CoordinatorTask {
   const MonotonicTime started_;
   std::unique_ptr<Roster> roster_;
   ProbeService probe_;
+  std::unique_ptr<DispatchDesk> desk_;
   std::unique_ptr<MembershipService> service_;
 
   // Guards what is below.

@@ -1,6 +1,7 @@
 #include "launch/held_ports.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,6 +46,11 @@ absl::StatusOr<HeldPorts> HeldPorts::Take(int count) {
     held.sockets_.push_back(std::move(holder));
   }
   return held;
+}
+
+void HeldPorts::KeepThroughExec() {
+  // Cannot fail for a descriptor that is open.
+  for (const FileDescriptor& holder : sockets_) fcntl(holder.get(), F_SETFD, 0);
 }
 
 }  // namespace capstan

@@ -19,6 +19,9 @@ class HeldPorts {
   // more ports or descriptors.
   static absl::StatusOr<HeldPorts> Take(int count);
 
+  // Lets the program that this process becomes by exec hold them, to its end.
+  void KeepThroughExec();
+
   // In the order in which they were taken.
   const std::vector<int>& ports() const { return ports_; }
 

@@ -1,6 +1,7 @@
 #include "launch/held_ports.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -42,6 +43,17 @@ TEST(HeldPortsTest, OnlyWhoReusesThemCanListen) {
   EXPECT_TRUE(CanListen(port, 1));
   EXPECT_TRUE(CanListen(port, 1));
   EXPECT_FALSE(CanListen(port, 0));
+}
+
+TEST(HeldPortsTest, MayOutliveThisProgram) {
+  const int fd = dup(STDIN_FILENO);
+  close(fd);
+  absl::StatusOr<HeldPorts> held = HeldPorts::Take(1);
+  ASSERT_OK(held);
+  // The descriptor is the first that was free.
+  EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+  held->KeepThroughExec();
+  EXPECT_EQ(fcntl(fd, F_GETFD), 0);
 }
 
 TEST(HeldPortsTest, AreFreeAfterwards) {

@@ -65,12 +65,18 @@ struct LocalCluster::Impl {
 };
 
 LocalCluster::LocalCluster(int workers, int servers)
+    : LocalCluster(Definitions(), workers, servers) {}
+
+LocalCluster::LocalCluster(const Definitions& definitions, int workers,
+                           int servers)
     : impl_(std::make_unique<Impl>()) {
+  const std::shared_ptr<const DefinitionList> functions =
+      DefinitionsReader::Freeze(definitions);
   const ClusterSpec spec = Spec(workers, servers);
   for (const TaskId& task : spec.tasks()) {
     if (task.role == Role::kChief) continue;
-    impl_->members.push_back(
-        ValueOrThrow(MemberTask::Start(Options(spec, task), impl_->network)));
+    impl_->members.push_back(ValueOrThrow(
+        MemberTask::Start(Options(spec, task), functions, impl_->network)));
   }
   for (const auto& member : impl_->members) {
     impl_->joins.emplace_back([&task = *member] { task.Join().IgnoreError(); });

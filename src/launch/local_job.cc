@@ -1,47 +1,33 @@
 #include "launch/local_job.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cluster/cluster_spec.h"
+#include "launch/task_environment.h"
 
 namespace capstan {
 namespace {
 
-// Variables that say who is in a job, and would contradict ours: see
-// DetectCluster.
-constexpr std::array<std::string_view, 5> kReplaced = {
-    "TF_CONFIG", "CAPSTAN_TASK", "CAPSTAN_JOB_ID", "CAPSTAN_CLUSTER",
-    "CAPSTAN_CLUSTER_FROM"};
-
-bool IsReplaced(std::string_view entry, const LocalJobOptions& options) {
-  const std::string_view name = entry.substr(0, entry.find('='));
-  if (name == "CAPSTAN_TLS") return !options.tls.empty();
-  return std::find(kReplaced.begin(), kReplaced.end(), name) != kReplaced.end();
+// What `task` has of the cores of this machine: workers compute, and those that
+// share a machine would only be in one another's way with more.
+int ComputeThreads(TaskId task, const LocalJobOptions& options) {
+  if (task.role != Role::kWorker || options.cores <= 0) return 0;
+  return std::max(1, options.cores / options.workers);
 }
 
 std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
                                        const LocalJobOptions& options) {
-  std::vector<std::string> environment;
-  for (const std::string& entry : options.environment) {
-    if (!IsReplaced(entry, options)) environment.push_back(entry);
-  }
-  environment.push_back(fmt::format(
-      R"(TF_CONFIG={{"cluster":{},"task":{{"type":"{}","index":{}}}}})",
-      spec.ToJson(), RoleName(task.role), task.index));
-  environment.push_back("CAPSTAN_TASK=" + task.ToString());
-  environment.push_back("CAPSTAN_JOB_ID=" + options.job_id);
-  // In a step of Slurm or a pod of Kubernetes there is another description.
-  environment.push_back("CAPSTAN_CLUSTER_FROM=tf_config");
-  if (!options.tls.empty()) environment.push_back("CAPSTAN_TLS=" + options.tls);
-  return environment;
+  TaskEnvironmentOptions environment;
+  environment.inherited = options.environment;
+  environment.job_id = options.job_id;
+  environment.tls = options.tls;
+  environment.compute_threads = ComputeThreads(task, options);
+  if (task.role == Role::kWorker) environment.concurrency = options.concurrency;
+  return TaskEnvironment(task, spec, environment);
 }
 
 std::vector<TaskId> TasksInOrder(const LocalJobOptions& options) {

@@ -27,6 +27,10 @@ struct LocalJobOptions {
   std::string job_id = {};
   // The folder of the certificates; "" for none.
   std::string tls = {};
+  // How many functions each worker runs at once; 0: as they inherit, or one.
+  int concurrency = 0;
+  // Of this machine, for the workers to share; 0 if they are not told.
+  int cores = 0;
 };
 
 // What one process is started with.
@@ -49,9 +53,7 @@ struct LocalJob {
 int CountTasks(const LocalJobOptions& options);
 
 // Plans the job. Each task has one of `ports` (as many as CountTasks says) on
-// 127.0.0.1, and in its environment TF_CONFIG, CAPSTAN_TASK, CAPSTAN_JOB_ID
-// and, if given, CAPSTAN_TLS; variables of the caller that would describe
-// another cluster are left out.
+// 127.0.0.1, and is told about the job as TaskEnvironment says.
 // InvalidArgument unless it is a whole cluster. Pure; thread-safe.
 absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
                                       const std::vector<int>& ports);

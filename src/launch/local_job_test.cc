@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,42 @@ TEST(LocalJobTest, TheEnvironmentIsInherited) {
   EXPECT_THAT(job->tasks.front().environment, Contains("CAPSTAN_TLS=/new"));
   EXPECT_THAT(job->tasks.front().environment,
               Not(Contains("CAPSTAN_TLS=/old")));
+}
+
+TEST(LocalJobTest, WorkersShareTheCores) {
+  LocalJobOptions options = Options();
+  options.cores = 7;
+  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  for (const LocalTask& task : job->tasks) {
+    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                             "CAPSTAN_COMPUTE_THREADS"}) {
+      const std::optional<std::string> value = EnvironmentOf(task).Get(name);
+      if (task.id.role == Role::kWorker) {
+        EXPECT_EQ(value, "3") << name;
+      } else {
+        EXPECT_EQ(value, std::nullopt) << name;
+      }
+    }
+  }
+  // At least one each.
+  options.cores = 1;
+  job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=1"));
+}
+
+TEST(LocalJobTest, ThreadsThatTheUserChoseStay) {
+  LocalJobOptions options = Options();
+  options.cores = 8;
+  options.environment = {"OMP_NUM_THREADS=6", "CAPSTAN_COMPUTE_THREADS="};
+  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  const std::vector<std::string>& worker = job->tasks[1].environment;
+  EXPECT_THAT(worker, Contains("OMP_NUM_THREADS=6"));
+  EXPECT_THAT(worker, Not(Contains("OMP_NUM_THREADS=4")));
+  EXPECT_THAT(worker, Contains("OPENBLAS_NUM_THREADS=4"));
+  EXPECT_THAT(worker, Not(Contains("CAPSTAN_COMPUTE_THREADS=4")));
 }
 
 TEST(LocalJobTest, RefusesWhatIsNoCluster) {

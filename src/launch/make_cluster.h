@@ -11,6 +11,7 @@ namespace capstan {
 struct ClusterMaker {
   // `task` must outlive the cluster.
   static std::unique_ptr<Cluster> Make(CoordinatorTask& task);
+  static CoordinatorTask& TaskOf(Cluster& cluster);
 };
 
 // The entry as users see it. InvalidArgument if it names no task.

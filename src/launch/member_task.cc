@@ -21,9 +21,13 @@ uint64_t MemoryFor(const TaskOptions& options) {
   return spare ? *spare / 5 * 4 : UINT64_MAX;
 }
 
+// How long functions may take to end once they are told to.
+constexpr Duration kFunctionGrace = std::chrono::seconds(2);
+
 }  // namespace
 
-MemberTask::MemberTask(std::unique_ptr<TaskHost> host)
+MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
+                       std::shared_ptr<const DefinitionList> definitions)
     : host_(std::move(host)) {
   MemberOptions options;
   options.self = host_->self();
@@ -46,28 +50,46 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host)
         std::make_unique<ParameterService>(host_->clock(), store, probe_);
     next = parameters_.get();
   }
+  if (host_->options().cluster.task->role == Role::kWorker) {
+    if (definitions == nullptr) {
+      definitions = std::make_shared<const DefinitionList>();
+    }
+    worker_ =
+        std::make_unique<WorkerPart>(*host_, std::move(definitions), probe_);
+    next = &worker_->service();
+  }
   service_ = std::make_unique<MembershipService>(host_->self().role,
                                                  std::move(answers), *next);
 }
 
 absl::StatusOr<std::unique_ptr<MemberTask>> MemberTask::Start(
-    TaskOptions options, std::shared_ptr<Network> network) {
+    TaskOptions options, std::shared_ptr<const DefinitionList> definitions,
+    std::shared_ptr<Network> network) {
   absl::StatusOr<std::unique_ptr<TaskHost>> host =
       TaskHost::Create(std::move(options), std::move(network));
   if (!host.ok()) return host.status();
-  std::unique_ptr<MemberTask> task(new MemberTask(*std::move(host)));
+  std::unique_ptr<MemberTask> task(
+      new MemberTask(*std::move(host), std::move(definitions)));
   CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
   return task;
 }
 
 MemberTask::~MemberTask() {
   host_->Shutdown(Duration::zero());
+  StopThreads();
+}
+
+void MemberTask::StopThreads() {
+  // Functions that run need the other threads to come to their end.
+  if (worker_ != nullptr) worker_->Stop();
   host_->StopThreads();
 }
 
 absl::Status MemberTask::Join() {
   absl::Status status = RunOn(host_->executor(), member_->Run());
-  host_->Shutdown(kGrace);
+  if (worker_ != nullptr) unended_ = worker_->Leave(kFunctionGrace);
+  // One that does not end keeps its call, which this would wait for.
+  if (unended_ == 0) host_->Shutdown(kGrace);
   return WithTask(status, host_->name());
 }
 

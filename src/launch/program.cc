@@ -76,7 +76,7 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     }
     fmt::print(stderr, "{}\n", cluster.ToString());
     if (cluster.spec.empty()) {
-      LocalCluster local;
+      LocalCluster local(*this);
       body(local.cluster());
       return 0;
     }
@@ -84,10 +84,11 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     const TaskOptions options =
         ValueOrThrow(ReadTaskOptions(environment_, cluster));
     if (cluster.task && cluster.task->role == Role::kChief) {
+      DefinitionsReader::Freeze(*this);
       return RunCoordinator(options, body);
     }
-    const std::unique_ptr<MemberTask> task =
-        ValueOrThrow(MemberTask::Start(options));
+    const std::unique_ptr<MemberTask> task = ValueOrThrow(
+        MemberTask::Start(options, DefinitionsReader::Freeze(*this)));
     return RunMember(*task);
   } catch (const std::exception& error) {
     return Fail(who, error.what());

@@ -3,6 +3,8 @@
 #include <asio/signal_set.hpp>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/status.h"
 
@@ -17,6 +19,14 @@ int RunMember(MemberTask& task) {
     task.Stop();
   });
   const absl::Status status = task.Join();
+  if (task.unended() > 0) {
+    // They are the user's, and do not look at WorkerContext::Cancelled: there
+    // is no other way to end them.
+    task.host().logger().Warning("ends with {} functions that did not",
+                                 task.unended());
+    std::fflush(nullptr);
+    std::_Exit(received != 0 ? 128 + received : (status.ok() ? 0 : 1));
+  }
   // Whoever waits for signals goes before what it points to.
   task.StopThreads();
   if (received != 0) {

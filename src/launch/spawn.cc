@@ -150,4 +150,16 @@ absl::StatusOr<SpawnedProcess> Spawn(
   return SpawnedProcess{pid, std::move(output_reader)};
 }
 
+absl::Status Become(const std::string& program,
+                    const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& environment) {
+  std::vector<std::string> argument_texts = arguments;
+  std::vector<std::string> environment_texts = environment;
+  std::vector<char*> argument_pointers = Pointers(argument_texts);
+  std::vector<char*> environment_pointers = Pointers(environment_texts);
+  execve(program.c_str(), argument_pointers.data(),
+         environment_pointers.data());
+  return CannotRun(program, errno);
+}
+
 }  // namespace capstan

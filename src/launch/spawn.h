@@ -1,4 +1,5 @@
-// Starts a program as a child process whose output can be read.
+// Starts a program: as a child process whose output can be read, or instead of
+// the one that runs.
 #pragma once
 
 #include <sys/types.h>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "launch/file_descriptor.h"
 
@@ -30,5 +32,11 @@ struct SpawnedProcess {
 absl::StatusOr<SpawnedProcess> Spawn(
     const std::string& program, const std::vector<std::string>& arguments,
     const std::vector<std::string>& environment);
+
+// Makes this process the program instead, with signals as they are. Returns
+// only if it cannot be executed, with the errors of Spawn.
+absl::Status Become(const std::string& program,
+                    const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& environment);
 
 }  // namespace capstan

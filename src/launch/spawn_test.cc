@@ -122,5 +122,12 @@ TEST(SpawnTest, SaysWhyItCannotRun) {
               StatusIs(absl::StatusCode::kPermissionDenied));
 }
 
+TEST(BecomeTest, ReturnsOnlyIfItFails) {
+  EXPECT_THAT(Become("/no/such/file", {"x"}, {}),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Become("/etc/passwd", {"x"}, {}),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+}
+
 }  // namespace
 }  // namespace capstan

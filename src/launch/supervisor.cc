@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "launch/find_program.h"
+#include "launch/restart_delay.h"
 #include "launch/task_exit.h"
 
 namespace capstan {
@@ -66,13 +68,17 @@ void Supervisor::Wait() {
   // poll skips a descriptor of -1.
   polled_.push_back({screen_.waiting_fd(), POLLOUT, 0});
   bool lingers = false;
+  MonotonicTime next = deadline_;
   for (const Watched& watched : tasks_) {
     const TaskProcess& process = watched.process;
     polled_.push_back({screen_.Full() ? -1 : process.output_fd(), POLLIN, 0});
     lingers |= !process.gone() && !process.running();
+    if (watched.restart_when_gone && process.gone()) {
+      next = std::min(next, watched.restart_at);
+    }
   }
   Duration timeout = std::chrono::hours(1);
-  if (deadline_ != kNever) timeout = deadline_ - clock_.Now();
+  if (next != kNever) timeout = next - clock_.Now();
   if (lingers) timeout = std::min(timeout, kLookAgain);
   Poll(std::max(timeout, Duration(0)));
 }
@@ -142,15 +148,44 @@ void Supervisor::OnFailure(Watched& watched) {
   const std::string what =
       fmt::format("{} (pid {}) {}", process.id().ToString(), process.pid(),
                   DescribeExit(process.exit_status()));
+  const Role role = process.id().role;
   if (watched.restarts < options_.max_restarts) {
-    ++watched.restarts;
-    screen_.Say(fmt::format("{}; restarting it ({} of {})", what,
-                            watched.restarts, options_.max_restarts));
-    // What it left behind may hold its port.
-    watched.process.Signal(SIGKILL);
-    watched.restart_when_gone = true;
-    return;
+    Restart(watched, what);
+  } else if (role == Role::kEvaluator ||
+             (role == Role::kWorker && CountWorkers() > 0)) {
+    GoOnWithout(watched, what);
+  } else {
+    EndBy(watched, what);
   }
+}
+
+void Supervisor::Restart(Watched& watched, const std::string& what) {
+  ++watched.restarts;
+  const Duration delay = RestartDelay(watched.restarts);
+  const std::string when =
+      delay > Duration::zero()
+          ? fmt::format(" in {} s",
+                        std::chrono::duration<double>(delay).count())
+          : "";
+  screen_.Say(fmt::format("{}; restarting it{} ({} of {})", what, when,
+                          watched.restarts, options_.max_restarts));
+  // What it left behind may hold its port.
+  watched.process.Signal(SIGKILL);
+  watched.restart_when_gone = true;
+  watched.restart_at = clock_.Now() + delay;
+}
+
+void Supervisor::GoOnWithout(Watched& watched, const std::string& what) {
+  const int workers = CountWorkers();
+  screen_.Say(fmt::format("{}; the job goes on with {} worker{}; its log is {}",
+                          what, workers, workers == 1 ? "" : "s",
+                          log_path_(watched.process.id())));
+  // What it left behind has nobody to work for.
+  watched.process.Signal(SIGKILL);
+}
+
+void Supervisor::EndBy(const Watched& watched, const std::string& what) {
+  const TaskProcess& process = watched.process;
   std::string headline = what;
   if (watched.restarts > 0) {
     headline += fmt::format(" after {} restart{}", watched.restarts,
@@ -166,9 +201,20 @@ void Supervisor::OnFailure(Watched& watched) {
   EnterStopping();
 }
 
+int Supervisor::CountWorkers() const {
+  return static_cast<int>(
+      std::count_if(tasks_.begin(), tasks_.end(), [](const Watched& it) {
+        return it.process.id().role == Role::kWorker &&
+               (it.process.running() || it.restart_when_gone);
+      }));
+}
+
 void Supervisor::GoOn() {
   for (Watched& watched : tasks_) {
-    if (!watched.restart_when_gone || !watched.process.gone()) continue;
+    if (!watched.restart_when_gone || !watched.process.gone() ||
+        clock_.Now() < watched.restart_at) {
+      continue;
+    }
     watched.restart_when_gone = false;
     Start(watched);
     if (!start_error_.ok()) return;

@@ -20,7 +20,7 @@
 namespace capstan {
 
 struct SupervisorOptions {
-  // How often each task is started again after it failed.
+  // How often each task is started again after it failed; see RestartDelay.
   int max_restarts = 0;
   // How long the others may go on after the chief has ended well.
   Duration end_grace = std::chrono::seconds(2);
@@ -32,7 +32,9 @@ struct SupervisorOptions {
 // four phases, and only ever goes on to a later one:
 //
 //   running   a task that fails (a code other than 0, a signal) is started
-//             again while restarts are left; then its failure ends the job
+//             again while restarts are left; then the job goes on without it if
+//             it is an evaluator, or a worker that is not the last, and else
+//             ends by its failure
 //   ending    the chief has ended with 0; the others have end_grace to follow
 //   stopping  all were asked to end (SIGTERM): after a failure, SIGINT,
 //             SIGTERM or SIGHUP, or at the end of end_grace
@@ -51,7 +53,8 @@ class Supervisor {
              std::vector<TaskProcess> tasks);
 
   // Runs the job; call it once. Returns the exit code: that of the chief, as
-  // ExitCodeOf; 1 if the job failed although the chief ended with 0;
+  // ExitCodeOf; 1 if a failure has ended the job although the chief ended with
+  // 0;
   // CannotRunExitCode if a program could not be started.
   int Run();
 
@@ -62,6 +65,7 @@ class Supervisor {
     TaskProcess process;
     int restarts = 0;
     bool restart_when_gone = false;
+    MonotonicTime restart_at = {};  // or later, when it is gone
   };
 
   void StartAll();
@@ -73,6 +77,11 @@ class Supervisor {
   void Reap();
   void OnExit(Watched& watched, int status);
   void OnFailure(Watched& watched);
+  void Restart(Watched& watched, const std::string& what);
+  void GoOnWithout(Watched& watched, const std::string& what);
+  void EndBy(const Watched& watched, const std::string& what);
+  // Workers that run, or will again.
+  int CountWorkers() const;
   void GoOn();
   void OnDeadline();
   void EnterEnding();

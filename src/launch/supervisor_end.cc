@@ -42,6 +42,8 @@ void Supervisor::OnDeadline() {
 void Supervisor::EnterEnding() {
   phase_ = Phase::kEnding;
   deadline_ = clock_.Now() + options_.end_grace;
+  // Who waits to be started again has nothing left to do.
+  for (Watched& watched : tasks_) watched.restart_when_gone = false;
 }
 
 void Supervisor::EnterStopping() {

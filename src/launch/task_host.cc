@@ -12,7 +12,6 @@
 #include "launch/tls_directory.h"
 #include "launch/watch_tls.h"
 #include "membership/roster.h"
-#include "transport/peer_channel.h"
 #include "transport/tcp/tcp_network.h"
 #include "transport/tls/tls_network.h"
 
@@ -27,8 +26,9 @@ std::string ListenAddress(const TaskOptions& options) {
 }
 
 int NumThreads(const TaskOptions& options) {
-  if (options.threads > 0) return options.threads;
+  // What other tasks do lives on one executor.
   if (options.cluster.task->role != Role::kPs) return 1;
+  if (options.threads > 0) return options.threads;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
@@ -132,13 +132,26 @@ void TaskHost::Shutdown(Duration grace) {
 
 void TaskHost::StopThreads() { threads_->Stop(); }
 
-std::unique_ptr<Channel> TaskHost::NewChannel(const std::string& task,
-                                              const std::string& address) {
+ChannelOptions TaskHost::OptionsFor(const std::string& task,
+                                    const std::string& address) const {
   ChannelOptions options;
   options.self = Introduction();
   options.address = address;
   options.expected_task = task;
   options.backoff.max = Roster::kMaxBackoff;
+  return options;
+}
+
+std::unique_ptr<Channel> TaskHost::NewChannel(const std::string& task,
+                                              const std::string& address) {
+  return NewPeerChannel(clock_, *network_, logger_, random_.Fork(task),
+                        executor(), OptionsFor(task, address));
+}
+
+std::unique_ptr<Channel> TaskHost::NewUnboundedChannel(
+    const std::string& task, const std::string& address) {
+  ChannelOptions options = OptionsFor(task, address);
+  options.bytes_in_flight = UINT64_MAX;
   return NewPeerChannel(clock_, *network_, logger_, random_.Fork(task),
                         executor(), std::move(options));
 }

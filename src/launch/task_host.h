@@ -13,6 +13,7 @@
 #include "base/real_clock.h"
 #include "launch/job_token.h"
 #include "launch/task_options.h"
+#include "transport/peer_channel.h"
 #include "transport/server.h"
 #include "transport/tls/tls_context.h"
 #include "wire/channel.h"
@@ -46,6 +47,10 @@ class TaskHost {
   // On executor(): a channel to another task of the job.
   std::unique_ptr<Channel> NewChannel(const std::string& task,
                                       const std::string& address);
+  // The same without a bound on the bytes under way, for calls that may take
+  // for ever: none waits for those before it.
+  std::unique_ptr<Channel> NewUnboundedChannel(const std::string& task,
+                                               const std::string& address);
 
   const TaskOptions& options() const { return options_; }
   const Hello& self() const { return self_; }
@@ -59,6 +64,8 @@ class TaskHost {
   std::string address() const { return server_->address(); }
 
  private:
+  ChannelOptions OptionsFor(const std::string& task,
+                            const std::string& address) const;
   TaskHost(TaskOptions options, std::shared_ptr<Network> network);
   absl::Status Prepare();
   // What is said to peers: self(), and the token, which nobody else needs.

@@ -45,6 +45,14 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
       NumberVariable(environment, "CAPSTAN_THREADS", 1, kMaxThreads);
   if (!threads.ok()) return threads.status();
   options.threads = threads->value_or(options.threads);
+  absl::StatusOr<std::optional<int>> concurrency =
+      NumberVariable(environment, "CAPSTAN_CONCURRENCY", 1, kMaxThreads);
+  if (!concurrency.ok()) return concurrency.status();
+  options.concurrency = concurrency->value_or(options.concurrency);
+  absl::StatusOr<std::optional<int>> compute =
+      NumberVariable(environment, "CAPSTAN_COMPUTE_THREADS", 1, kMaxThreads);
+  if (!compute.ok()) return compute.status();
+  options.compute_threads = compute->value_or(options.compute_threads);
   absl::StatusOr<std::optional<int>> megabytes =
       NumberVariable(environment, "CAPSTAN_MEMORY", 1, kMaxMegabytes);
   if (!megabytes.ok()) return megabytes.status();

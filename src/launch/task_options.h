@@ -26,8 +26,13 @@ struct TaskOptions {
   // Listen beyond this machine without TLS.
   bool insecure_network = false;
   LogLevel log_level = LogLevel::kInfo;
-  // I/O threads. 0: of a parameter server one for each core, else one.
+  // I/O threads of a parameter server; 0: one for each core. Other tasks have
+  // one.
   int threads = 0;
+  // How many functions a worker runs at once.
+  int concurrency = 1;
+  // How many threads each should compute with; 0: its share of the cores.
+  int compute_threads = 0;
   // What the variables of a parameter server may take. 0: four fifths of the
   // memory that the machine, or the container, has to spare at the start.
   uint64_t memory_bytes = 0;
@@ -39,10 +44,10 @@ struct TaskOptions {
 
 // The options that the environment sets: CAPSTAN_LISTEN, CAPSTAN_TLS,
 // CAPSTAN_TOKEN, CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL,
-// CAPSTAN_THREADS, CAPSTAN_MEMORY in megabytes (of 1,000,000 bytes), and
-// CAPSTAN_START_TIMEOUT, CAPSTAN_RETURN_TIMEOUT and CAPSTAN_TLS_RELOAD in
-// seconds. InvalidArgument, naming the variable, for a
-// value that is none.
+// CAPSTAN_THREADS, CAPSTAN_CONCURRENCY, CAPSTAN_COMPUTE_THREADS, CAPSTAN_MEMORY
+// in megabytes (of 1,000,000 bytes), and CAPSTAN_START_TIMEOUT,
+// CAPSTAN_RETURN_TIMEOUT and CAPSTAN_TLS_RELOAD in seconds. InvalidArgument,
+// naming the variable, for a value that is none.
 inline constexpr uint64_t kMegabyte = 1'000'000;
 absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
                                             ResolvedCluster cluster);

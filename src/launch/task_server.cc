@@ -10,7 +10,8 @@ struct TaskServer::Impl {
 };
 
 TaskServer::TaskServer(const ResolvedCluster& cluster,
-                       const Environment& environment)
+                       const Environment& environment,
+                       const Definitions& definitions)
     : impl_(std::make_unique<Impl>()) {
   if (cluster.task && cluster.task->role == Role::kChief) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -19,7 +20,8 @@ TaskServer::TaskServer(const ResolvedCluster& cluster,
                 cluster.task->ToString());
   }
   impl_->task = ValueOrThrow(
-      MemberTask::Start(ValueOrThrow(ReadTaskOptions(environment, cluster))));
+      MemberTask::Start(ValueOrThrow(ReadTaskOptions(environment, cluster)),
+                        DefinitionsReader::Freeze(definitions)));
 }
 
 TaskServer::~TaskServer() = default;

@@ -11,7 +11,8 @@ namespace {
 
 bool IsMembership(Method method) {
   return method == Method::kMemberBeat || method == Method::kMemberEnd ||
-         method == Method::kTaskStatus || method == Method::kJobStatus;
+         method == Method::kTaskStatus || method == Method::kJobStatus ||
+         method == Method::kJobJoin;
 }
 
 }  // namespace
@@ -54,6 +55,7 @@ absl::StatusOr<std::string> MembershipService::Answer(const ServerCall& call) {
     }
     return EncodeJobReport(answers_.job());
   }
+  if (call.method() == Method::kJobJoin) return AnswerJoin(call.body());
   if (answers_.member == nullptr) {
     return absl::UnimplementedError(
         "a coordinator obeys nobody: check the addresses of the cluster");
@@ -63,6 +65,19 @@ absl::StatusOr<std::string> MembershipService::Answer(const ServerCall& call) {
   return EncodeTaskReport(call.method() == Method::kMemberEnd
                               ? answers_.member->End(*office)
                               : answers_.member->Beat(*office));
+}
+
+absl::StatusOr<std::string> MembershipService::AnswerJoin(
+    std::string_view body) {
+  if (answers_.join == nullptr) {
+    return absl::UnimplementedError(
+        "only the coordinator takes workers into the job: ask chief/0");
+  }
+  const absl::StatusOr<JoinRequest> request = DecodeJoinRequest(body);
+  if (!request.ok()) return request.status();
+  const absl::StatusOr<JoinReply> reply = answers_.join(*request);
+  if (!reply.ok()) return reply.status();
+  return EncodeJoinReply(*reply);
 }
 
 }  // namespace capstan

@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
+#include "absl/status/statusor.h"
 #include "wire/membership.h"
 #include "wire/service.h"
 
@@ -16,6 +18,7 @@ struct MembershipAnswers {
   std::function<TaskReport()> task;
   Member* member = nullptr;
   std::function<JobReport()> job = nullptr;
+  std::function<absl::StatusOr<JoinReply>(const JoinRequest&)> join = nullptr;
 };
 
 // Checks first that the caller may call the method at all
@@ -30,6 +33,7 @@ class MembershipService final : public Service {
  private:
   // The answer to a method of this service's own.
   absl::StatusOr<std::string> Answer(const ServerCall& call);
+  absl::StatusOr<std::string> AnswerJoin(std::string_view body);
   Task<ServerReply> Reply(ServerCall& call);
   absl::Status Check(const ServerCall& call) const;
 

@@ -1,7 +1,10 @@
 #include "membership/roster.h"
 
 #include <algorithm>
+#include <asio/post.hpp>
+#include <atomic>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,21 +12,21 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/waiter.h"
+#include "cluster/address.h"
+#include "membership/task_record.h"
 
 namespace capstan {
 namespace {
 
 // In a message that lists tasks; the rest is counted.
 constexpr size_t kMostListed = 10;
+// More than any host name and port, or path of a socket.
+constexpr size_t kMaxAddressBytes = 512;
 
 bool IsPermanent(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ||
          absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
          absl::IsUnauthenticated(status) || absl::IsUnimplemented(status);
-}
-
-bool Answers(TaskState state) {
-  return state == TaskState::kHealthy || state == TaskState::kRestarted;
 }
 
 int64_t Seconds(Duration duration) {
@@ -41,6 +44,21 @@ std::string List(const std::vector<std::string>& items) {
   return text;
 }
 
+absl::Status CheckNewAddress(const std::string& address) {
+  if (address.size() > kMaxAddressBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an address of ", address.size(), " bytes; the limit is ",
+                     kMaxAddressBytes));
+  }
+  return ValidateAddress(address);
+}
+
+absl::Status Taken(const TaskId& task, const std::string& address) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(task.ToString(), " of this job is at ", address,
+                   ": give the new worker an address of its own"));
+}
+
 }  // namespace
 
 // Shared by the handle and the coroutines under way. Lives on its executor, but
@@ -48,34 +66,48 @@ std::string List(const std::vector<std::string>& items) {
 class Roster::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Clock& clock, Logger logger, const Executor& executor,
-       const ClusterSpec& spec, RosterOptions options,
-       const NewChannel& new_channel);
+       const ClusterSpec& spec, RosterOptions options, NewChannel new_channel);
 
   void Start();
   void Stop();
   Task<absl::Status> AwaitAll(Duration timeout);
   Task<absl::Status> End();
+  absl::StatusOr<TaskId> Join(const std::string& address);
   JobReport Report() const;
+  Office office() const {
+    const std::lock_guard lock(mutex_);
+    return office_;
+  }
+  ClusterSpec Spec() const;
 
  private:
   struct Watched {
-    TaskId task;
+    explicit Watched(TaskRecord task) : record(std::move(task)) {}
+
+    // Of the executor; null until it is called.
     std::unique_ptr<Channel> channel;
     std::unique_ptr<Timer> timer;
-    absl::Status error;        // of the last call
-    bool needed = true;        // AwaitAll waits for it
-    uint64_t incarnation = 0;  // of the process that answered last
+    // Guarded by the mutex, but for task and address, which stay.
+    TaskRecord record;
   };
+  using WatchedPtr = std::shared_ptr<Watched>;
 
-  static Task<> Watch(std::shared_ptr<Core> self, size_t index);
-  static Task<> SendEnd(std::shared_ptr<Core> self, size_t index, size_t& left,
-                        std::vector<std::string>& untold);
-  // Handles what a call brought. Returns true to call again at once.
-  bool OnAnswer(size_t index, const absl::StatusOr<Reply>& reply);
-  void OnReport(Watched& watched, TaskEntry& entry, TaskReport report);
-  void OnError(Watched& watched, TaskEntry& entry, const absl::Status& status);
+  // What to do after a call.
+  enum class Next { kWait, kCallAtOnce, kForget };
+
+  static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
+  static Task<> SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
+                        size_t& left, std::vector<std::string>& untold);
+  // Calls it from now on, if it is not called already.
+  void Begin(const WatchedPtr& watched);
+  Next OnAnswer(const WatchedPtr& watched, const absl::StatusOr<Reply>& reply);
   void OnOtherOffice(const Office& other);
-  void SetState(TaskEntry& entry, TaskState state);
+  void OnJoined(const WatchedPtr& watched);
+  void Tell(const TaskEntry& entry) const;
+  // With the lock held: the task that joins from this address.
+  absl::StatusOr<WatchedPtr> Enter(const std::string& address);
+  // Those that there are now.
+  std::vector<WatchedPtr> Tasks() const;
   // Those that AwaitAll waits for, each with the reason.
   std::vector<std::string> Missing() const;
   absl::Status Hopeless() const;
@@ -85,64 +117,80 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   const Logger logger_;
   const Executor executor_;
   const RosterOptions options_;
+  const NewChannel new_channel_;
+  TaskId self_;
+  std::string self_address_;
   const std::unique_ptr<Timer> await_timer_;
   Waiter end_waiter_;
-  std::vector<Watched> watched_;
   bool in_office_ = false;  // some task obeys this coordinator
-  bool ended_ = false;
   absl::Status deposed_;
+
+  // Set on the executor.
+  std::atomic<bool> ended_ = false;
 
   // Guards all below.
   mutable std::mutex mutex_;
   Office office_;
-  std::vector<TaskEntry> entries_;
-  std::vector<MonotonicTime> since_;
+  std::vector<WatchedPtr> tasks_;  // in the order of TaskId
+  int next_worker_ = 0;            // an index that no worker has had
 };
 
 Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
                    const ClusterSpec& spec, RosterOptions options,
-                   const NewChannel& new_channel)
+                   NewChannel new_channel)
     : clock_(clock),
       logger_(std::move(logger)),
       executor_(executor),
       options_(std::move(options)),
+      new_channel_(std::move(new_channel)),
       await_timer_(clock.NewTimer(executor)),
       end_waiter_(executor),
       office_{.term = 1, .holder = options_.self.incarnation} {
   for (const auto& [role, tasks] : spec.as_dict()) {
     for (const auto& [index, address] : tasks) {
       const TaskId task{role, index};
-      if (task.ToString() == TaskName(options_.self)) continue;
-      Watched watched;
-      watched.task = task;
-      watched.channel = new_channel(task, address);
-      watched.timer = clock.NewTimer(executor);
-      // Evaluators stand beside the training.
-      watched.needed = role == Role::kWorker || role == Role::kPs;
-      watched_.push_back(std::move(watched));
-      TaskEntry entry;
-      entry.task = task.ToString();
-      entry.address = address;
-      entries_.push_back(std::move(entry));
-      since_.push_back(clock.Now());
+      if (role == Role::kWorker) next_worker_ = index + 1;
+      if (task.ToString() == TaskName(options_.self)) {
+        self_ = task;
+        self_address_ = address;
+        continue;
+      }
+      tasks_.push_back(std::make_shared<Watched>(
+          TaskRecord(task, address, /*joined=*/false, clock.Now())));
     }
   }
 }
 
 void Roster::Core::Start() {
-  for (size_t i = 0; i < watched_.size(); ++i) {
-    Spawn(executor_, Watch(shared_from_this(), i));
-  }
+  for (const WatchedPtr& watched : Tasks()) Begin(watched);
+}
+
+void Roster::Core::Begin(const WatchedPtr& watched) {
+  if (watched->channel != nullptr) return;
+  watched->channel =
+      new_channel_(watched->record.task(), watched->record.address());
+  watched->timer = clock_.NewTimer(executor_);
+  Spawn(executor_, Watch(shared_from_this(), watched));
 }
 
 void Roster::Core::Stop() {
-  ended_ = true;
-  for (Watched& watched : watched_) watched.timer->Cancel();
+  {
+    // Who joins is in the list below, or is turned away.
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  for (const WatchedPtr& watched : Tasks()) {
+    if (watched->timer != nullptr) watched->timer->Cancel();
+  }
   Changed();
 }
 
-Task<> Roster::Core::Watch(std::shared_ptr<Core> self, size_t index) {
-  Watched& watched = self->watched_[index];
+std::vector<Roster::Core::WatchedPtr> Roster::Core::Tasks() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_;
+}
+
+Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
   while (!self->ended_) {
     std::string body;
     {
@@ -152,76 +200,62 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, size_t index) {
     CallOptions options;
     options.timeout = self->options_.beat_timeout;
     std::vector<Bytes> attachments;
-    absl::StatusOr<Reply> reply = co_await watched.channel->Call(
+    absl::StatusOr<Reply> reply = co_await watched->channel->Call(
         Method::kMemberBeat, std::move(body), std::move(attachments),
         std::move(options));
     if (self->ended_) break;
-    if (self->OnAnswer(index, reply)) continue;
-    const MonotonicTime next =
+    const Next next = self->OnAnswer(watched, reply);
+    if (next == Next::kCallAtOnce) continue;
+    if (next == Next::kForget) {
+      co_await watched->channel->Close();
+      break;
+    }
+    const MonotonicTime again =
         self->clock_.Now() + self->options_.beat_interval;
-    co_await watched.timer->SleepUntil(next);
+    co_await watched->timer->SleepUntil(again);
   }
 }
 
-bool Roster::Core::OnAnswer(size_t index, const absl::StatusOr<Reply>& reply) {
+Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
+                                          const absl::StatusOr<Reply>& reply) {
   absl::StatusOr<TaskReport> report =
       reply.ok() ? DecodeTaskReport(reply->body) : reply.status();
-  Watched& watched = watched_[index];
+  const MonotonicTime now = clock_.Now();
+  TaskRecord& record = watched->record;
   Office other;
+  std::optional<TaskEntry> changed;
+  bool has_left = false;
   {
     const std::lock_guard lock(mutex_);
-    TaskEntry& entry = entries_[index];
+    bool is_change = false;
     if (!report.ok()) {
-      OnError(watched, entry, report.status());
+      is_change = record.OnError(report.status(), now, logger_);
+      has_left = record.HasLeft(now, options_.forget_after);
+      if (has_left) std::erase(tasks_, watched);
     } else if (report->office == office_) {
       in_office_ = true;
-      OnReport(watched, entry, *std::move(report));
+      is_change = record.OnReport(*std::move(report), now, logger_);
     } else {
       other = report->office;
     }
+    if (is_change || has_left) changed = record.Entry(now);
   }
   if (other.term != 0) {
     OnOtherOffice(other);
-    return !ended_;
+    return ended_ ? Next::kWait : Next::kCallAtOnce;
   }
+  if (has_left) {
+    logger_.Info("{} at {} has left the job", changed->task, changed->address);
+    changed->state = TaskState::kMissing;
+    changed->error = "has left the job";
+  }
+  if (changed) Tell(*changed);
   Changed();
-  return false;
+  return has_left ? Next::kForget : Next::kWait;
 }
 
-void Roster::Core::OnReport(Watched& watched, TaskEntry& entry,
-                            TaskReport report) {
-  watched.error = absl::OkStatus();
-  const bool first = watched.incarnation == 0;
-  const bool restarted = !first && watched.incarnation != report.incarnation;
-  if (restarted) ++entry.restarts;
-  watched.incarnation = report.incarnation;
-  const TaskState state =
-      entry.restarts > 0 ? TaskState::kRestarted : TaskState::kHealthy;
-  if (first) {
-    logger_.Info("{} at {} is here", entry.task, entry.address);
-  } else if (restarted) {
-    logger_.Warning("{} at {} has been restarted", entry.task, entry.address);
-  } else if (!Answers(entry.state)) {
-    logger_.Info("{} at {} is back", entry.task, entry.address);
-  }
-  if (restarted || entry.state != state) SetState(entry, state);
-  entry.report = std::move(report);
-  entry.error.clear();
-}
-
-void Roster::Core::OnError(Watched& watched, TaskEntry& entry,
-                           const absl::Status& status) {
-  // One that was there is lost; one that never was may be turned away.
-  watched.error = status;
-  entry.error = std::string(status.message());
-  if (!Answers(entry.state)) return;
-  logger_.Warning("{} is unreachable: {}", entry.task, Describe(status));
-  SetState(entry, TaskState::kUnreachable);
-}
-
-void Roster::Core::SetState(TaskEntry& entry, TaskState state) {
-  entry.state = state;
-  since_[static_cast<size_t>(&entry - entries_.data())] = clock_.Now();
+void Roster::Core::Tell(const TaskEntry& entry) const {
+  if (options_.on_change) options_.on_change(entry);
 }
 
 void Roster::Core::OnOtherOffice(const Office& other) {
@@ -249,23 +283,85 @@ void Roster::Core::OnOtherOffice(const Office& other) {
   if (options_.on_deposed) options_.on_deposed(deposed_);
 }
 
+absl::StatusOr<TaskId> Roster::Core::Join(const std::string& address) {
+  CAPSTAN_RETURN_IF_ERROR(CheckNewAddress(address));
+  WatchedPtr watched;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) {
+      return absl::FailedPreconditionError(
+          "the job is over, or has another coordinator: nobody may join");
+    }
+    absl::StatusOr<WatchedPtr> entered = Enter(address);
+    if (!entered.ok()) return entered.status();
+    watched = *std::move(entered);
+  }
+  const TaskId task = watched->record.task();
+  logger_.Info("{} at {} joins the job", task.ToString(), address);
+  asio::post(executor_,
+             [self = shared_from_this(), watched] { self->OnJoined(watched); });
+  return task;
+}
+
+absl::StatusOr<Roster::Core::WatchedPtr> Roster::Core::Enter(
+    const std::string& address) {
+  const std::string wanted = CanonicalAddress(address);
+  if (CanonicalAddress(self_address_) == wanted) return Taken(self_, address);
+  for (const WatchedPtr& watched : tasks_) {
+    TaskRecord& record = watched->record;
+    if (CanonicalAddress(record.address()) != wanted) continue;
+    if (record.task().role != Role::kWorker || record.answers()) {
+      return Taken(record.task(), address);
+    }
+    record.OnJoin(clock_.Now());
+    return watched;
+  }
+  const size_t count = tasks_.size() + 1;
+  if (count >= options_.max_tasks || next_worker_ > TaskId::kMaxIndex) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the job is full: it has ", count, " tasks"));
+  }
+  const TaskId task{Role::kWorker, next_worker_++};
+  auto watched = std::make_shared<Watched>(
+      TaskRecord(task, address, /*joined=*/true, clock_.Now()));
+  const auto place = std::find_if(
+      tasks_.begin(), tasks_.end(),
+      [&](const WatchedPtr& other) { return task < other->record.task(); });
+  tasks_.insert(place, watched);
+  return watched;
+}
+
+void Roster::Core::OnJoined(const WatchedPtr& watched) {
+  if (ended_) return;
+  TaskEntry entry;
+  {
+    const std::lock_guard lock(mutex_);
+    entry = watched->record.Entry(clock_.Now());
+  }
+  Tell(entry);
+  Begin(watched);
+}
+
 std::vector<std::string> Roster::Core::Missing() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> missing;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const TaskEntry& entry = entries_[i];
-    if (!watched_[i].needed || Answers(entry.state)) continue;
+  for (const WatchedPtr& watched : tasks_) {
+    const TaskRecord& record = watched->record;
+    if (!record.needed() || record.answers()) continue;
     // An error names the task and its address.
-    missing.push_back(entry.error.empty()
-                          ? absl::StrCat(entry.task, " at ", entry.address)
-                          : entry.error);
+    missing.push_back(
+        record.error().ok()
+            ? absl::StrCat(record.task().ToString(), " at ", record.address())
+            : std::string(record.error().message()));
   }
   return missing;
 }
 
 absl::Status Roster::Core::Hopeless() const {
-  for (const Watched& watched : watched_) {
-    if (watched.needed && IsPermanent(watched.error)) return watched.error;
+  const std::lock_guard lock(mutex_);
+  for (const WatchedPtr& watched : tasks_) {
+    const TaskRecord& record = watched->record;
+    if (record.needed() && IsPermanent(record.error())) return record.error();
   }
   return absl::OkStatus();
 }
@@ -284,23 +380,22 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
     const MonotonicTime now = clock_.Now();
     if (now >= deadline) {
       co_return absl::DeadlineExceededError(
-          absl::StrCat(missing.size(), " of ", watched_.size(),
+          absl::StrCat(missing.size(), " of ", Tasks().size(),
                        " tasks have not come up within ", Seconds(timeout),
                        " s: ", List(missing)));
     }
     if (now >= reminder) {
       reminder = now + options_.reminder;
       logger_.Info("waits for {} of {} tasks, since {} s: {}", missing.size(),
-                   watched_.size(), Seconds(now - start), List(missing));
+                   Tasks().size(), Seconds(now - start), List(missing));
     }
     const MonotonicTime next = std::min(reminder, deadline);
     co_await await_timer_->SleepUntil(next);
   }
 }
 
-Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, size_t index,
+Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
                              size_t& left, std::vector<std::string>& untold) {
-  Watched& watched = self->watched_[index];
   std::string body;
   {
     const std::lock_guard lock(self->mutex_);
@@ -309,14 +404,14 @@ Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, size_t index,
   CallOptions options;
   options.timeout = self->options_.end_timeout;
   std::vector<Bytes> attachments;
-  absl::StatusOr<Reply> reply = co_await watched.channel->Call(
+  absl::StatusOr<Reply> reply = co_await watched->channel->Call(
       Method::kMemberEnd, std::move(body), std::move(attachments),
       std::move(options));
   if (!reply.ok()) {
-    untold.push_back(absl::StrCat(watched.task.ToString(), " (",
+    untold.push_back(absl::StrCat(watched->record.task().ToString(), " (",
                                   std::string(reply.status().message()), ")"));
   }
-  co_await watched.channel->Close();
+  co_await watched->channel->Close();
   --left;
   self->end_waiter_.Wake();
 }
@@ -325,17 +420,17 @@ Task<absl::Status> Roster::Core::End() {
   std::shared_ptr<Core> self = shared_from_this();
   if (!deposed_.ok()) co_return deposed_;
   Stop();
-  std::vector<size_t> present;
+  std::vector<WatchedPtr> present;
   {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      if (Answers(entries_[i].state)) present.push_back(i);
+    for (const WatchedPtr& watched : tasks_) {
+      if (watched->record.answers()) present.push_back(watched);
     }
   }
   size_t left = present.size();
   std::vector<std::string> untold;
-  for (const size_t index : present) {
-    Spawn(executor_, SendEnd(self, index, left, untold));
+  for (const WatchedPtr& watched : present) {
+    Spawn(executor_, SendEnd(self, watched, left, untold));
   }
   // NOLINTNEXTLINE(bugprone-infinite-loop): SendEnd counts it down.
   while (left > 0) co_await end_waiter_.Sleep();
@@ -348,20 +443,29 @@ JobReport Roster::Core::Report() const {
   const std::lock_guard lock(mutex_);
   JobReport report;
   report.office = office_;
-  report.tasks = entries_;
   const MonotonicTime now = clock_.Now();
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    report.tasks[i].since_ms = static_cast<uint64_t>(
-        std::chrono::floor<std::chrono::milliseconds>(now - since_[i]).count());
+  for (const WatchedPtr& watched : tasks_) {
+    report.tasks.push_back(watched->record.Entry(now));
   }
   return report;
 }
 
+ClusterSpec Roster::Core::Spec() const {
+  ClusterSpec::Jobs jobs;
+  if (!self_address_.empty()) jobs[self_.role][self_.index] = self_address_;
+  for (const WatchedPtr& watched : Tasks()) {
+    const TaskId task = watched->record.task();
+    jobs[task.role][task.index] = watched->record.address();
+  }
+  return ClusterSpec::FromDict(std::move(jobs));
+}
+
 Roster::Roster(Clock& clock, Logger logger, const Executor& executor,
                const ClusterSpec& spec, RosterOptions options,
-               const NewChannel& new_channel)
+               NewChannel new_channel)
     : core_(std::make_shared<Core>(clock, std::move(logger), executor, spec,
-                                   std::move(options), new_channel)) {}
+                                   std::move(options),
+                                   std::move(new_channel))) {}
 
 Roster::~Roster() { core_->Stop(); }
 
@@ -373,6 +477,14 @@ Task<absl::Status> Roster::AwaitAll(Duration timeout) {
 
 Task<absl::Status> Roster::End() { return core_->End(); }
 
+absl::StatusOr<TaskId> Roster::Join(const std::string& address) {
+  return core_->Join(address);
+}
+
 JobReport Roster::Report() const { return core_->Report(); }
+
+Office Roster::office() const { return core_->office(); }
+
+ClusterSpec Roster::Spec() const { return core_->Spec(); }
 
 }  // namespace capstan

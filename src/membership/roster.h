@@ -1,12 +1,15 @@
 // The coordinator's side of a job: who is there. It calls every task a few
-// times per second, keeps what it learns, and ends the job in the end.
+// times per second, keeps what it learns, and ends the job in the end. Workers
+// may join meanwhile, and leave.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
@@ -30,6 +33,14 @@ struct RosterOptions {
   // Called on the executor when another coordinator has taken over: this one
   // must do nothing more and exit.
   std::function<void(const absl::Status&)> on_deposed;
+  // Called on the executor, after the change shows in Report, when a task comes
+  // up, is lost, is back, is another process than before, or has joined; and,
+  // as missing with the error "has left the job", when it shows there no more.
+  std::function<void(const TaskEntry&)> on_change;
+  // A task that joined and then gives no sign for so long has left.
+  Duration forget_after = std::chrono::seconds(60);
+  // With the coordinator: who comes on top of that may not join.
+  size_t max_tasks = 10'000;
 };
 
 class Roster {
@@ -38,7 +49,8 @@ class Roster {
   // up is found as soon.
   static constexpr Duration kMaxBackoff = std::chrono::milliseconds(500);
 
-  // The channel to a task; the roster closes it.
+  // The channel to a task; the roster closes it. Called on the executor, until
+  // the roster is destroyed.
   using NewChannel = std::function<std::unique_ptr<Channel>(
       const TaskId& task, const std::string& address)>;
 
@@ -46,7 +58,7 @@ class Roster {
   // self are called.
   Roster(Clock& clock, Logger logger, const Executor& executor,
          const ClusterSpec& spec, RosterOptions options,
-         const NewChannel& new_channel);
+         NewChannel new_channel);
   // Stops calling, without a word to the tasks.
   ~Roster();
 
@@ -64,8 +76,21 @@ class Roster {
   // stops. Unavailable, naming them, if some could not be told.
   Task<absl::Status> End();
 
-  // From any thread.
+  // From any thread: takes a worker into the job, which will answer at
+  // `address`, and begins to call it. Returns which one it is: of an index
+  // above all that there have been; or, if a worker that does not answer now
+  // has this address, that one, so that a join whose answer got lost can be
+  // repeated. AlreadyExists if the address is that of a task that answers, or
+  // is no worker; ResourceExhausted if the job is full; FailedPrecondition if
+  // it is over; InvalidArgument for an address in no known form.
+  absl::StatusOr<TaskId> Join(const std::string& address);
+
+  // From any thread: all tasks but the coordinator.
   JobReport Report() const;
+  // From any thread: the coordinator's claim to the job, as it is now.
+  Office office() const;
+  // From any thread: all tasks that there are now.
+  ClusterSpec Spec() const;
 
  private:
   class Core;

@@ -16,10 +16,6 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
   if (!request.ok()) co_return ErrorReply(request.status());
   absl::Status fence = context.store.CheckFence(request->fence);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
-  if (request->replicas.empty()) {
-    co_return ErrorReply(absl::InvalidArgumentError(
-        absl::StrCat("round ", request->round, " without a replica")));
-  }
   std::vector<uint32_t> sorted = request->replicas;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());

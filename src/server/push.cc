@@ -167,7 +167,7 @@ class StreamedPush {
     ShardUpdate update;
     Buffer whole;  // of the update, if it is not streamed
     bool done = false;
-    UpdateResult result;
+    ShardResult result;
   };
 
   Task<> BeginPart(size_t i) {

@@ -237,22 +237,22 @@ Task<absl::StatusOr<Attachments>> Attachments::Receive(ServerCall& call) {
   co_return attachments;
 }
 
-UpdateResult ApplyFenced(const ShardsCall& found, size_t i,
+ShardResult ApplyFenced(const ShardsCall& found, size_t i,
                          const ShardUpdate& update, const Executor& home) {
   absl::Status fence = found.store->CheckFence(update.id.fence);
   if (!fence.ok()) {
-    UpdateResult result;
+    ShardResult result;
     result.status = std::move(fence);
     return result;
   }
   return found.shards[i]->Apply(update, found.generation->watermark, home);
 }
 
-Task<UpdateResult> ApplyInTurn(const ShardsCall& found, size_t i,
+Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
                                const ShardUpdate& update, ServerCall& call) {
   const Executor home = co_await asio::this_coro::executor;
   while (true) {
-    UpdateResult result;
+    ShardResult result;
     TurnEntry entry(home,
                     [&] { result = ApplyFenced(found, i, update, home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();
@@ -276,7 +276,7 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
   for (size_t i = 0; i < updates.size(); ++i) {
     // Not through ApplyInTurn at once: most turns are free, and a coroutine
     // for each of a thousand shards is not.
-    UpdateResult result;
+    ShardResult result;
     TurnEntry entry(home,
                     [&] { result = ApplyFenced(found, i, updates[i], home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();

@@ -82,12 +82,12 @@ class Attachments {
 // still the one. It was when the request came; but that may be long ago, and
 // once a new coordinator has asked what was applied, nothing may change it but
 // by its will.
-UpdateResult ApplyFenced(const ShardsCall& found, size_t i,
+ShardResult ApplyFenced(const ShardsCall& found, size_t i,
                          const ShardUpdate& update, const Executor& home);
 
 // The same from outside of the turn; waits for an update that is under way.
 // Cancelled if the caller goes away before.
-Task<UpdateResult> ApplyInTurn(const ShardsCall& found, size_t i,
+Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
                                const ShardUpdate& update, ServerCall& call);
 
 // Applies one update to each shard of `found`, and answers what became of them.

@@ -136,15 +136,15 @@ absl::Status Shard::MakeWritable() {
   return absl::OkStatus();
 }
 
-UpdateResult Shard::Answer(Outcome outcome) const {
-  UpdateResult result;
+ShardResult Shard::Answer(Outcome outcome) const {
+  ShardResult result;
   result.outcome = outcome;
   result.version = version_;
   return result;
 }
 
-UpdateResult Shard::Refuse(absl::Status status) const {
-  UpdateResult result;
+ShardResult Shard::Refuse(absl::Status status) const {
+  ShardResult result;
   result.status = std::move(status);
   return result;
 }
@@ -154,14 +154,14 @@ void Shard::CountStaleness(uint64_t staleness) {
   ++report_.staleness[std::min(bucket, report_.staleness.size() - 1)];
 }
 
-UpdateResult Shard::Applied(const UpdateId& id, uint64_t watermark) {
+ShardResult Shard::Applied(const UpdateId& id, uint64_t watermark) {
   applied_.Add(id.step, id.push, watermark);
   ++report_.applied;
   ++version_;
   return Answer(Outcome::kApplied);
 }
 
-UpdateResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
+ShardResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
                           const Executor& home) {
   if (dropped_) return Refuse(CheckReadable());
   if (applied_.Contains(update.id.step, update.id.push, watermark)) {
@@ -170,7 +170,7 @@ UpdateResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
   }
   if (streaming_) {
     // Perhaps it is this very update that is under way.
-    UpdateResult result;
+    ShardResult result;
     result.wait = std::make_shared<Signal>(home);
     waiting_.push_back(result.wait);
     return result;
@@ -297,7 +297,7 @@ std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
                                                    float scale,
                                                    uint64_t based_on,
                                                    uint64_t watermark,
-                                                   UpdateResult& result) {
+                                                   ShardResult& result) {
   if (dropped_ || version_ == 0 || streaming_) return nullptr;
   if (applied_.Contains(id.step, id.push, watermark)) {
     ++report_.duplicates;
@@ -347,7 +347,7 @@ void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
   updater_->Dense(stream.step, dense);
 }
 
-UpdateResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
+ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
                                  uint64_t watermark) {
   if (dropped_) return Refuse(CheckReadable());
   if (skip) {

@@ -44,7 +44,7 @@ struct ShardUpdate {
   bool skip = false;  // not finite, and such are skipped
 };
 
-struct UpdateResult {
+struct ShardResult {
   absl::Status status;
   Outcome outcome = Outcome::kApplied;
   uint64_t version = 0;
@@ -119,7 +119,7 @@ class Shard {
   size_t num_slots() const { return num_slots_; }
 
   // Applies `update`, unless it was before. Steps up to `watermark` were.
-  UpdateResult Apply(const ShardUpdate& update, uint64_t watermark,
+  ShardResult Apply(const ShardUpdate& update, uint64_t watermark,
                      const Executor& home);
 
   // Begins to apply a gradient as it arrives. Null with an OK status if it must
@@ -128,11 +128,11 @@ class Shard {
   std::unique_ptr<StreamedUpdate> BeginStream(const UpdateId& id, float scale,
                                               uint64_t based_on,
                                               uint64_t watermark,
-                                              UpdateResult& result);
+                                              ShardResult& result);
   // Outside of the turn: elements from `offset` on.
   void StreamPiece(const StreamedUpdate& stream, size_t offset, DType dtype,
                    Bytes gradient) const;
-  UpdateResult CommitStream(StreamedUpdate& stream, bool skip,
+  ShardResult CommitStream(StreamedUpdate& stream, bool skip,
                             uint64_t watermark);
   void AbortStream();
 
@@ -177,14 +177,14 @@ class Shard {
                          uint64_t staleness);
   absl::Status ApplyElements(const ShardUpdate& update);
   bool HasDuplicates(std::span<const uint32_t> rows);
-  UpdateResult Stage(const ShardUpdate& update);
+  ShardResult Stage(const ShardUpdate& update);
   absl::Status ApplyContributions(const Contributions& contributions,
                                   double scale);
   // What is common to all updates that were applied.
-  UpdateResult Applied(const UpdateId& id, uint64_t watermark);
+  ShardResult Applied(const UpdateId& id, uint64_t watermark);
   void CountStaleness(uint64_t staleness);
-  UpdateResult Answer(Outcome outcome) const;
-  UpdateResult Refuse(absl::Status status) const;
+  ShardResult Answer(Outcome outcome) const;
+  ShardResult Refuse(absl::Status status) const;
 
   const ShardKey key_;
   const VariableSpec spec_;

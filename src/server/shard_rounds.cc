@@ -21,7 +21,7 @@ constexpr size_t kBlock = 4096;
 
 }  // namespace
 
-UpdateResult Shard::Stage(const ShardUpdate& update) {
+ShardResult Shard::Stage(const ShardUpdate& update) {
   const UpdateId& id = update.id;
   if (id.round <= committed_round_) {
     ++report_.dropped;
@@ -89,7 +89,8 @@ absl::Status Shard::CommitRound(uint64_t round,
       ++late;
     }
   }
-  if (spec_.aggregation == Aggregation::kOnlyFirstReplica) {
+  if (spec_.aggregation == Aggregation::kOnlyFirstReplica &&
+      !replicas.empty()) {
     // The first of all, even if it has nothing for this shard.
     const uint32_t first = *std::min_element(replicas.begin(), replicas.end());
     std::erase_if(chosen, [first](const auto& item) {

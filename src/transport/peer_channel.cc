@@ -82,7 +82,8 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   std::shared_ptr<ClientConnection> UsableConnection(Lane lane) const;
   // Waits until that is so; null if `state` is ended before.
   Task<std::shared_ptr<ClientConnection>> Connect(Lane lane, CallState& state);
-  // Waits until the lane is connected, or `state` is ended.
+  // Waits until the lane is connected; null if `state` is ended before, or the
+  // small lane beside a bulk one is lost.
   Task<std::shared_ptr<ClientConnection>> Connected(Lane lane,
                                                     CallState& state);
   static Task<> ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane);
@@ -185,11 +186,14 @@ std::shared_ptr<ClientConnection> ChannelCore::UsableConnection(
 
 Task<std::shared_ptr<ClientConnection>> ChannelCore::Connect(Lane lane,
                                                              CallState& state) {
-  // The bulk lane has no keepalive of its own, so the small one comes first.
-  std::shared_ptr<ClientConnection> connection =
-      co_await Connected(Lane::kSmall, state);
-  if (lane == Lane::kBulk && connection != nullptr) {
-    connection = co_await Connected(lane, state);
+  // The bulk lane has no keepalive of its own, so the small one comes first,
+  // and comes anew if it is lost before the other is there.
+  std::shared_ptr<ClientConnection> connection;
+  while (connection == nullptr && !state.ended()) {
+    connection = co_await Connected(Lane::kSmall, state);
+    if (lane == Lane::kBulk && connection != nullptr) {
+      connection = co_await Connected(lane, state);
+    }
   }
   co_return connection;
 }
@@ -202,6 +206,8 @@ Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
       state.End(absl::CancelledError("the channel was closed"));
       break;
     }
+    // The peer knows the bulk lane by the session of the small one alone.
+    if (lane == Lane::kBulk && UsableConnection(Lane::kSmall) == nullptr) break;
     if (mine.connection != nullptr && mine.connection->usable()) {
       co_return mine.connection;
     }
@@ -300,6 +306,7 @@ void ChannelCore::OnConnectionEnd(Lane lane) {
   // server that leaves in order ends both, and the last answers may still be
   // on their way on the other one.
   if (lane != Lane::kSmall) return;
+  for (CallState* state : lane_state(Lane::kBulk).waiting) state->Wake();
   const LaneState& small = lane_state(Lane::kSmall);
   if (small.connection != nullptr && small.connection->leaving()) return;
   LaneState& bulk = lane_state(Lane::kBulk);

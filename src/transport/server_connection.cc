@@ -336,7 +336,10 @@ void ServerConnection::WatchDeadline(ConnectionCall& call) {
 }
 
 Task<> ServerConnection::ServeCall(std::shared_ptr<ServerConnection> self,
-                                   std::shared_ptr<ConnectionCall> call) {
+                                   std::shared_ptr<ConnectionCall> given) {
+  // A local goes before the parameters when the context is destroyed, and this
+  // one gives back bytes to the connection's budget.
+  const std::shared_ptr<ConnectionCall> call = std::move(given);
   ServerReply reply;
   if (self->leaving_) {
     reply.status = absl::UnavailableError("the server is shutting down");

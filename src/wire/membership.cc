@@ -134,4 +134,32 @@ absl::StatusOr<JobReport> DecodeJobReport(std::string_view body) {
   return report;
 }
 
+std::string EncodeJoinRequest(const JoinRequest& request) {
+  wire::JoinRequestMessage message;
+  message.set_address(request.address);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<JoinRequest> DecodeJoinRequest(std::string_view body) {
+  absl::StatusOr<wire::JoinRequestMessage> message =
+      Parse<wire::JoinRequestMessage>(body, "a request to join");
+  if (!message.ok()) return message.status();
+  return JoinRequest{message->address()};
+}
+
+std::string EncodeJoinReply(const JoinReply& reply) {
+  wire::JoinReplyMessage message;
+  message.set_task(reply.task);
+  message.set_job(reply.job);
+  message.set_cluster(reply.cluster);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<JoinReply> DecodeJoinReply(std::string_view body) {
+  absl::StatusOr<wire::JoinReplyMessage> message =
+      Parse<wire::JoinReplyMessage>(body, "an answer to a request to join");
+  if (!message.ok()) return message.status();
+  return JoinReply{message->task(), message->job(), message->cluster()};
+}
+
 }  // namespace capstan

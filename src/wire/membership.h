@@ -3,7 +3,9 @@
 // The coordinator calls every task a few times per second (kMemberBeat); the
 // answer is the task's report. A task obeys one coordinator at a time, the one
 // in the highest term that it has seen; others see in its report whom. At the
-// end of the job the coordinator says so (kMemberEnd), and tasks exit.
+// end of the job the coordinator says so (kMemberEnd), and tasks exit. A worker
+// that is not in the job yet asks to be (kJobJoin), and is called like the
+// others from then on.
 // Thread-safe: values and pure functions.
 #pragma once
 
@@ -71,6 +73,22 @@ struct JobReport {
   friend bool operator==(const JobReport&, const JobReport&) = default;
 };
 
+// A worker that wants to be in the job, which will answer at this address.
+struct JoinRequest {
+  std::string address;
+
+  friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
+};
+
+// What it becomes there.
+struct JoinReply {
+  std::string task;     // "worker/5"
+  std::string job;      // the name that it must give
+  std::string cluster;  // with itself in it, as JSON: ClusterSpec::FromJson
+
+  friend bool operator==(const JoinReply&, const JoinReply&) = default;
+};
+
 // The bodies. Decoding fails with InvalidArgument.
 std::string EncodeOffice(const Office& office);
 absl::StatusOr<Office> DecodeOffice(std::string_view body);
@@ -78,5 +96,9 @@ std::string EncodeTaskReport(const TaskReport& report);
 absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body);
 std::string EncodeJobReport(const JobReport& report);
 absl::StatusOr<JobReport> DecodeJobReport(std::string_view body);
+std::string EncodeJoinRequest(const JoinRequest& request);
+absl::StatusOr<JoinRequest> DecodeJoinRequest(std::string_view body);
+std::string EncodeJoinReply(const JoinReply& reply);
+absl::StatusOr<JoinReply> DecodeJoinReply(std::string_view body);
 
 }  // namespace capstan

@@ -50,6 +50,13 @@ TEST(MembershipTest, JobReportsRoundTrip) {
   EXPECT_EQ(DecodeJobReport(EncodeJobReport(report)).value(), report);
 }
 
+TEST(MembershipTest, JoinsRoundTrip) {
+  const JoinRequest request{"10.0.0.7:7077"};
+  EXPECT_EQ(DecodeJoinRequest(EncodeJoinRequest(request)).value(), request);
+  const JoinReply reply{"worker/5", "ctr", R"({"worker": {"5": "a:1"}})"};
+  EXPECT_EQ(DecodeJoinReply(EncodeJoinReply(reply)).value(), reply);
+}
+
 TEST(MembershipTest, GarbageIsRefused) {
   const std::string garbage(10, '\xff');
   EXPECT_THAT(DecodeOffice(garbage),
@@ -57,6 +64,10 @@ TEST(MembershipTest, GarbageIsRefused) {
   EXPECT_THAT(DecodeTaskReport(garbage),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(DecodeJobReport(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeJoinRequest(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeJoinReply(garbage),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -16,6 +16,7 @@ enum class Method : uint16_t {
   kMemberEnd = 17,   // the coordinator to a task: the job is over
   kTaskStatus = 18,  // anybody to a task: its TaskReport
   kJobStatus = 19,   // anybody to the coordinator: its JobReport
+  kJobJoin = 20,     // a new worker to the coordinator: I am here
 
   // Parameter servers (wire/parameter.h).
   kInstall = 32,      // the coordinator: this is the shard map
@@ -29,6 +30,15 @@ enum class Method : uint16_t {
   kTick = 40,         // replicas are done with a clock
   kWatermark = 41,    // the coordinator: these steps are over
   kStoreStatus = 42,  // anybody: a StoreReport
+
+  // Workers (wire/closure.h).
+  kWorkerAttach = 48,    // the coordinator: begins a session
+  kWorkerRun = 49,       // the coordinator: runs a closure to its end
+  kWorkerCancel = 50,    // the coordinator: closures are to end
+  kWorkerMake = 51,      // the coordinator: makes a per-worker resource
+  kWorkerDrop = 52,      // the coordinator: drops some
+  kWorkerStatus = 53,    // anybody: a WorkerReport
+  kDispatchStatus = 54,  // anybody to the coordinator: a DispatchReport
 };
 
 }  // namespace capstan

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 
 namespace capstan {
 
@@ -47,17 +48,7 @@ struct UpdateId {
   friend bool operator==(const UpdateId&, const UpdateId&) = default;
 };
 
-// What is done to the values. The numbers are on the wire.
-enum class Operation : uint8_t {
-  kGradient = 0,  // by the variable's optimizer
-  kSet = 1,
-  kAdd = 2,
-  kSub = 3,
-  kMul = 4,
-  kDiv = 5,
-  kMin = 6,
-  kMax = 7,
-};
+// How many values Operation has.
 inline constexpr uint32_t kOperations = 8;
 // "gradient", "set", ...
 std::string_view OperationName(Operation operation);
@@ -117,7 +108,7 @@ struct ReadRequest {
 };
 
 // Body of kCommit: the contributions of `replicas` to `round` become one update
-// of each shard. Of kTick: they have done all their updates of `round`.
+// of each shard; without replicas the round is given up. Of kTick: they have done all their updates of `round`.
 struct RoundRequest {
   Fence fence;
   uint64_t round = 0;

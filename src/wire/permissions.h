@@ -22,6 +22,7 @@ enum Callers : uint8_t {
   kCallerEvaluator = 8,
   kCallerAdmin = 16,
   kCallerTrainer = 3,  // chief and workers
+  kCallerJoiner = 18,  // workers and admin
   kCallerAny = 31,
 };
 
@@ -40,6 +41,7 @@ inline constexpr std::array kMethodPermissions = {
     MethodPermission{Method::kMemberEnd, "MemberEnd", kCallerChief},
     MethodPermission{Method::kTaskStatus, "TaskStatus", kCallerAny},
     MethodPermission{Method::kJobStatus, "JobStatus", kCallerAny},
+    MethodPermission{Method::kJobJoin, "JobJoin", kCallerJoiner},
     MethodPermission{Method::kInstall, "Install", kCallerChief},
     MethodPermission{Method::kShardMap, "ShardMap", kCallerAny},
     MethodPermission{Method::kPull, "Pull", kCallerAny},
@@ -51,6 +53,13 @@ inline constexpr std::array kMethodPermissions = {
     MethodPermission{Method::kTick, "Tick", kCallerTrainer},
     MethodPermission{Method::kWatermark, "Watermark", kCallerChief},
     MethodPermission{Method::kStoreStatus, "StoreStatus", kCallerAny},
+    MethodPermission{Method::kWorkerAttach, "WorkerAttach", kCallerChief},
+    MethodPermission{Method::kWorkerRun, "WorkerRun", kCallerChief},
+    MethodPermission{Method::kWorkerCancel, "WorkerCancel", kCallerChief},
+    MethodPermission{Method::kWorkerMake, "WorkerMake", kCallerChief},
+    MethodPermission{Method::kWorkerDrop, "WorkerDrop", kCallerChief},
+    MethodPermission{Method::kWorkerStatus, "WorkerStatus", kCallerAny},
+    MethodPermission{Method::kDispatchStatus, "DispatchStatus", kCallerAny},
 };
 
 // OK if a task or person of `role` may call `method` of a task of `self_role`.

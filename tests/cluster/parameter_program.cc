@@ -77,7 +77,7 @@ class Driver {
       id.step = number;
       UpdateOptions options;
       options.timeout = kTimeout;
-      absl::StatusOr<UpdateSummary> done = co_await client_->Update(
+      absl::StatusOr<UpdateResult> done = co_await client_->Update(
           id, Operation::kGradient, std::span<const DenseItem>(&item, 1),
           std::span<const RowsItem>(), options);
       if (!done.ok()) co_return done.status();

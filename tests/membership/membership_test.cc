@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 constexpr Duration kSecond = std::chrono::seconds(1);
 
@@ -129,6 +130,35 @@ TEST_P(MembershipTest, HungTaskIsShownAndIsTheSameAfterwards) {
   job_.RunFor(2 * kSecond);
   EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kHealthy);
   EXPECT_EQ(job_.Entry("ps/1").restarts, 0u);
+}
+
+TEST_P(MembershipTest, ChangesAreObserved) {
+  StartHealthy();
+  EXPECT_THAT(job_.coordinator().changes,
+              UnorderedElementsAre("ps/0 healthy", "ps/1 healthy",
+                                   "worker/0 healthy", "worker/1 healthy"));
+  job_.coordinator().changes.clear();
+  job_.world().Hang(job_.node("ps/1"));
+  job_.RunFor(2 * kSecond);
+  job_.world().Resume(job_.node("ps/1"));
+  job_.RunFor(2 * kSecond);
+  job_.world().Crash(job_.node("worker/0"), SimCrash::kProcess);
+  job_.RunFor(2 * kSecond);
+  job_.world().Restart(job_.node("worker/0"));
+  job_.RunFor(2 * kSecond);
+  // So soon that nobody missed it.
+  job_.world().Crash(job_.node("worker/0"), SimCrash::kProcess);
+  job_.world().Restart(job_.node("worker/0"));
+  job_.RunFor(2 * kSecond);
+  const std::vector<std::string>& changes = job_.coordinator().changes;
+  ASSERT_GE(changes.size(), 5u);
+  EXPECT_EQ(changes[0], "ps/1 unreachable");
+  EXPECT_EQ(changes[1], "ps/1 healthy");
+  EXPECT_EQ(changes[2], "worker/0 unreachable");
+  EXPECT_EQ(changes[3], "worker/0 restarted");
+  // The connection may be seen to break in between.
+  EXPECT_EQ(changes.back(), "worker/0 restarted");
+  EXPECT_LE(changes.size(), 6u);
 }
 
 TEST_P(MembershipTest, LostMachineIsShown) {

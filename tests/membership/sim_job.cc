@@ -1,10 +1,14 @@
 #include "membership/sim_job.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "membership/membership_service.h"
+#include "testing/status_matchers.h"
 #include "transport/peer_channel.h"
 #include "transport/server.h"
 #include "wire/probe_service.h"
@@ -14,6 +18,11 @@ namespace {
 
 bool IsCoordinator(const std::string& name) {
   return name == "chief/0" || name == "rival";
+}
+
+bool IsSameState(const TaskEntry& a, const TaskEntry& b) {
+  return a.task == b.task && a.state == b.state &&
+         a.report.incarnation == b.report.incarnation;
 }
 
 }  // namespace
@@ -49,6 +58,13 @@ void SimJob::StartAll() {
   }
 }
 
+void SimJob::StartJoining(const std::string& machine) {
+  nodes_[machine] = &world_.AddNode(machine);
+  world_.Start(node(machine), [this, machine](SimNode& node) {
+    return RunJoiner(node, machine);
+  });
+}
+
 bool SimJob::RunUntil(const std::function<bool()>& done) {
   return world_.RunUntil(done,
                          world_.clock().Now() + std::chrono::minutes(5)) ==
@@ -82,8 +98,64 @@ Hello SimJob::Identity(SimNode& node, const std::string& name) {
 }
 
 Task<> SimJob::RunMember(SimNode& node, std::string name) {
+  Hello self = Identity(node, name);
+  std::string address =
+      absl::StrCat("sim:", spec_.task_address(TaskId::Parse(name)));
+  co_await Serve(node, std::move(name), std::move(self), std::move(address));
+}
+
+Task<> SimJob::RunJoiner(SimNode& node, std::string machine) {
+  const std::string address = absl::StrCat(machine, ":7077");
+  std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
+  for (;;) {
+    absl::StatusOr<JoinReply> reply = co_await AskToJoin(node, address);
+    if (reply.ok()) {
+      joined_as_[machine] = reply->task;
+      const ClusterSpec cluster = ClusterSpec::FromJson(reply->cluster);
+      EXPECT_NO_THROW(cluster.Validate());
+      EXPECT_EQ(cluster.task_address(TaskId::Parse(reply->task)), address);
+      Hello self = Identity(node, reply->task);
+      std::string listen = absl::StrCat("sim:", address);
+      co_await Serve(node, std::move(machine), std::move(self),
+                     std::move(listen));
+      co_return;
+    }
+    if (!absl::IsUnavailable(reply.status()) &&
+        !absl::IsDeadlineExceeded(reply.status())) {
+      turned_away_[machine] = reply.status();
+      co_return;
+    }
+    const MonotonicTime again =
+        node.clock().Now() + std::chrono::milliseconds(100);
+    co_await timer->SleepUntil(again);
+  }
+}
+
+Task<absl::StatusOr<JoinReply>> SimJob::AskToJoin(SimNode& node,
+                                                  std::string address) {
+  ChannelOptions channel_options;
+  channel_options.self = Identity(node, "worker/0");
+  channel_options.address = "sim:chief0:7077";
+  channel_options.expected_task = "chief/0";
+  std::unique_ptr<Channel> channel =
+      NewPeerChannel(node.clock(), node.network(), logger_,
+                     node.NewRandom("join"), node.executor(), channel_options);
+  CallOptions options;
+  options.timeout = std::chrono::seconds(1);
+  std::string body = EncodeJoinRequest({std::move(address)});
+  std::vector<Bytes> attachments;
+  absl::StatusOr<Reply> reply =
+      co_await channel->Call(Method::kJobJoin, std::move(body),
+                             std::move(attachments), std::move(options));
+  co_await channel->Close();
+  if (!reply.ok()) co_return reply.status();
+  co_return DecodeJoinReply(reply->body);
+}
+
+Task<> SimJob::Serve(SimNode& node, std::string name, Hello self,
+                     std::string address) {
   MemberOptions options = member_options;
-  options.self = Identity(node, name);
+  options.self = std::move(self);
   Member member(node.clock(), logger_.WithPrefix(name), node.executor(),
                 options);
   ProbeService probe;
@@ -93,8 +165,6 @@ Task<> SimJob::RunMember(SimNode& node, std::string name) {
   MembershipService service(options.self.role, answers, probe);
   ServerOptions server_options;
   server_options.self = options.self;
-  const std::string address =
-      absl::StrCat("sim:", spec_.task_address(TaskId::Parse(name)));
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(node.clock(), node.network(), logger_, service,
                     {node.executor()}, address, server_options);
@@ -115,6 +185,18 @@ Task<> SimJob::RunCoordinator(SimNode& node, std::string name) {
   options.on_deposed = [&mine](const absl::Status& status) {
     mine.deposed = status;
   };
+  options.on_change = [&mine](const TaskEntry& entry) {
+    // It shows in the report already, which must not be locked now.
+    mine.report = mine.roster->Report();
+    const bool has_left = entry.error == "has left the job";
+    EXPECT_EQ(has_left,
+              std::none_of(mine.report.tasks.begin(), mine.report.tasks.end(),
+                           [&](const TaskEntry& known) {
+                             return IsSameState(known, entry);
+                           }));
+    mine.changes.push_back(
+        absl::StrCat(entry.task, " ", std::string(TaskStateName(entry.state))));
+  };
   Random random = node.NewRandom("channels");
   const auto new_channel = [&](const TaskId& task, const std::string& address) {
     ChannelOptions channel;
@@ -131,6 +213,22 @@ Task<> SimJob::RunCoordinator(SimNode& node, std::string name) {
   mine.roster = &roster;
   // Also when the node crashes.
   const absl::Cleanup gone = [&mine] { mine.roster = nullptr; };
+  ProbeService probe;
+  MembershipAnswers answers;
+  answers.task = [] { return TaskReport(); };
+  answers.join = [&](const JoinRequest& request) -> absl::StatusOr<JoinReply> {
+    const absl::StatusOr<TaskId> task = roster.Join(request.address);
+    if (!task.ok()) return task.status();
+    return JoinReply{task->ToString(), options.self.job,
+                     roster.Spec().ToJson()};
+  };
+  MembershipService service(options.self.role, answers, probe);
+  ServerOptions server_options;
+  server_options.self = options.self;
+  const absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
+      node.clock(), node.network(), logger_, service, {node.executor()},
+      name == "rival" ? "sim:rival:7077" : "sim:chief0:7077", server_options);
+  EXPECT_OK(server);
   roster.Start();
   absl::Status awaited = co_await roster.AwaitAll(start_timeout);
   mine.awaited = std::move(awaited);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/log_capture.h"
@@ -26,6 +27,19 @@ class SimJob {
   // Starts a task, or the coordinator if it is "chief/0" or "rival".
   void Start(const std::string& name);
   void StartAll();
+
+  // Adds a machine that is in no description; its process, now and when it is
+  // restarted, asks the coordinator until it is told which worker it is, and
+  // then is that.
+  void StartJoining(const std::string& machine);
+  // What it was told last: "worker/2"; empty before.
+  std::string JoinedAs(const std::string& machine) {
+    return joined_as_[machine];
+  }
+  // Why it may not join; empty if nobody has said that.
+  std::optional<absl::Status> TurnedAway(const std::string& machine) {
+    return turned_away_[machine];
+  }
 
   // Runs for this virtual time.
   void RunFor(Duration duration) { world_.RunFor(duration); }
@@ -54,6 +68,8 @@ class SimJob {
     std::optional<absl::Status> told;
     std::optional<absl::Status> deposed;
     JobReport report;
+    // What on_change said, as "worker/0 healthy".
+    std::vector<std::string> changes;
   };
   Coordinator& coordinator(const std::string& name = "chief/0") {
     return coordinators_[name];
@@ -69,12 +85,19 @@ class SimJob {
  private:
   Hello Identity(SimNode& node, const std::string& name);
   Task<> RunMember(SimNode& node, std::string name);
+  Task<> RunJoiner(SimNode& node, std::string machine);
+  Task<absl::StatusOr<JoinReply>> AskToJoin(SimNode& node, std::string address);
+  // `self` listens there, until its Member ends.
+  Task<> Serve(SimNode& node, std::string name, Hello self,
+               std::string address);
   Task<> RunCoordinator(SimNode& node, std::string name);
 
   LogCapture log_;
   Logger logger_;
   ClusterSpec spec_;
   std::map<std::string, std::optional<absl::Status>> ended_;
+  std::map<std::string, std::string> joined_as_;
+  std::map<std::string, std::optional<absl::Status>> turned_away_;
   std::map<std::string, Coordinator> coordinators_;
   std::map<std::string, SimNode*> nodes_;
   // Last, so that what runs in it goes first.

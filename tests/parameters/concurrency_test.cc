@@ -39,7 +39,7 @@ Task<absl::Status> Train(ParameterClient& client, Work work) {
     UpdateId id = work.first;
     id.step += static_cast<uint64_t>(i);
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const absl::StatusOr<UpdateSummary> summary = co_await client.Update(
+      const absl::StatusOr<UpdateResult> summary = co_await client.Update(
           id, Operation::kGradient, work.dense, work.rows);
       if (!summary.ok()) co_return summary.status();
       const absl::Status pulled = co_await client.Pull(pulls);

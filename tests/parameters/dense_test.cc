@@ -27,7 +27,7 @@ TEST(DenseTest, AGradientIsAppliedOnce) {
   const std::vector<float> gradient = Counting(15);
   const UpdateId id = job.NextStep();
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const absl::StatusOr<UpdateSummary> summary =
+    const absl::StatusOr<UpdateResult> summary =
         Push(job, worker, id, "w", gradient);
     ASSERT_OK(summary);
     EXPECT_EQ(summary->applied, attempt == 0 ? 2 : 0);

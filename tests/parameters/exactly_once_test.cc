@@ -30,7 +30,7 @@ class ExactlyOnceTest : public ::testing::Test {
     ASSERT_OK(job_.Run(*worker_, worker_->Refresh()));
   }
 
-  absl::StatusOr<UpdateSummary> PushA(const UpdateId& id, float value = 1) {
+  absl::StatusOr<UpdateResult> PushA(const UpdateId& id, float value = 1) {
     return Push(job_, *worker_, id, "a", std::vector<float>(4, value));
   }
   void ExpectA(float value) {
@@ -53,7 +53,7 @@ TEST_F(ExactlyOnceTest, AnotherSenderOfTheSameStepChangesNothing) {
   ParameterClient& other = job_.NewClient();
   ASSERT_OK(job_.Run(other, other.Refresh()));
   // Even with other values: the first to come is the step.
-  const absl::StatusOr<UpdateSummary> summary =
+  const absl::StatusOr<UpdateResult> summary =
       Push(job_, other, id, "a", std::vector<float>(4, 9));
   ASSERT_OK(summary);
   EXPECT_EQ(summary->already_applied, 2u);
@@ -72,7 +72,7 @@ TEST_F(ExactlyOnceTest, WhatIsMissingIsApplied) {
   ASSERT_OK(job_.Call(server, Method::kPush, EncodeShardsRequest(request),
                       {BytesOf(half)}));
   EXPECT_THAT(job_.Read("a"), IsOkAndHolds(std::vector<float>{-1, -1, 0, 0}));
-  const absl::StatusOr<UpdateSummary> summary = PushA(id);
+  const absl::StatusOr<UpdateResult> summary = PushA(id);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->applied, 1u);
   EXPECT_EQ(summary->already_applied, 1u);
@@ -109,7 +109,7 @@ TEST_F(ExactlyOnceTest, DenseAndRowsInOneUpdate) {
   const DenseItem a = Dense(job_.Id("a"), dense);
   const RowsItem b = Rows(job_.Id("b"), ids, rows);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const absl::StatusOr<UpdateSummary> summary =
+    const absl::StatusOr<UpdateResult> summary =
         job_.Run(*worker_, worker_->Update(id, Operation::kGradient,
                                            std::span(&a, 1), std::span(&b, 1)));
     ASSERT_OK(summary);
@@ -123,7 +123,7 @@ TEST_F(ExactlyOnceTest, StepsUpToTheWatermarkAreOver) {
   const UpdateId late = job_.NextStep();
   const UpdateId now = job_.NextStep();
   ASSERT_OK(SetWatermark(late.step, job_.fence()));
-  const absl::StatusOr<UpdateSummary> summary = PushA(late);
+  const absl::StatusOr<UpdateResult> summary = PushA(late);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->already_applied, 2u);
   ExpectA(0);
@@ -193,7 +193,7 @@ TEST_F(ExactlyOnceTest, ANewGenerationKnowsWhatIsOver) {
   EXPECT_EQ(job_.Status(1).watermark, old.step);
   UpdateId again = old;
   again.fence = job_.fence();
-  const absl::StatusOr<UpdateSummary> summary = PushA(again);
+  const absl::StatusOr<UpdateResult> summary = PushA(again);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->already_applied, 2u);
   ExpectA(0);

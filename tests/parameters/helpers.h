@@ -72,7 +72,7 @@ RowsItem Rows(uint32_t variable, const std::vector<int64_t>& ids,
 
 // An update of one variable, all of it or by rows.
 template <typename T>
-absl::StatusOr<UpdateSummary> Push(ParameterJob& job, ParameterClient& client,
+absl::StatusOr<UpdateResult> Push(ParameterJob& job, ParameterClient& client,
                                    UpdateId id, const std::string& name,
                                    const std::vector<T>& values,
                                    Operation operation = Operation::kGradient,
@@ -81,7 +81,7 @@ absl::StatusOr<UpdateSummary> Push(ParameterJob& job, ParameterClient& client,
   return job.Run(client, client.Update(id, operation, std::span(&item, 1), {}));
 }
 template <typename T>
-absl::StatusOr<UpdateSummary> Scatter(
+absl::StatusOr<UpdateResult> Scatter(
     ParameterJob& job, ParameterClient& client, UpdateId id,
     const std::string& name, const std::vector<int64_t>& ids,
     const std::vector<T>& values, Operation operation = Operation::kGradient) {

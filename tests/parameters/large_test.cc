@@ -56,7 +56,7 @@ class LargeTest : public ::testing::Test {
   }
 
   // Both variables in one update.
-  absl::StatusOr<UpdateSummary> PushBoth(const UpdateId& id,
+  absl::StatusOr<UpdateResult> PushBoth(const UpdateId& id,
                                          const std::vector<float>& large,
                                          const std::vector<float>& small) {
     const std::vector<DenseItem> items = {Dense(job_.Id("large"), large),
@@ -83,7 +83,7 @@ TEST_F(LargeTest, IsAppliedOnce) {
   }
   const UpdateId id = job_.NextStep();
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const absl::StatusOr<UpdateSummary> summary =
+    const absl::StatusOr<UpdateResult> summary =
         PushBoth(id, gradient, {1, 2, 3, 4});
     ASSERT_OK(summary);
     EXPECT_EQ(summary->applied, attempt == 0 ? 3 : 0);
@@ -168,7 +168,7 @@ TEST_F(LargeTest, ASkippedOneIsCountedAndSkippedWhole) {
   Create(NonFinite::kSkip);
   std::vector<float> gradient = All(2 * kLarge, 1);
   gradient.back() = kNan;
-  const absl::StatusOr<UpdateSummary> summary =
+  const absl::StatusOr<UpdateResult> summary =
       PushBoth(job_.NextStep(), gradient, {1, 1, 1, 1});
   ASSERT_OK(summary);
   // Both shards of the variable; the other variable's gradient is sound.
@@ -233,7 +233,7 @@ class HeldTest : public LargeTest {
   std::vector<float> gradient_;
   UpdateId id_;
   std::vector<DenseItem> items_;
-  std::future<absl::StatusOr<UpdateSummary>> held_;
+  std::future<absl::StatusOr<UpdateResult>> held_;
 };
 
 TEST_F(HeldTest, ReadersSeeWhatWasBefore) {
@@ -248,15 +248,15 @@ TEST_F(HeldTest, ARetryWaitsRatherThanAnswer) {
   ParameterClient& other = job_.NewClient();
   ASSERT_OK(job_.Run(other, other.Refresh()));
   const uint64_t before = job_.Requests(0);
-  std::future<absl::StatusOr<UpdateSummary>> retry =
+  std::future<absl::StatusOr<UpdateResult>> retry =
       job_.Start(other, other.Update(id_, Operation::kGradient, items_, {}));
   AwaitRequests(job_, 0, before + 1);
   EXPECT_TRUE(AllAre(Read("large"), 0));
   EXPECT_EQ(retry.wait_for(std::chrono::seconds(0)),
             std::future_status::timeout);
   job_.Release();
-  const absl::StatusOr<UpdateSummary> first = held_.get();
-  const absl::StatusOr<UpdateSummary> second = retry.get();
+  const absl::StatusOr<UpdateResult> first = held_.get();
+  const absl::StatusOr<UpdateResult> second = retry.get();
   ASSERT_OK(first);
   ASSERT_OK(second);
   EXPECT_EQ(first->applied + second->applied, 2u);
@@ -269,7 +269,7 @@ TEST_F(HeldTest, AnotherUpdateWaitsAndIsApplied) {
   ASSERT_OK(job_.Run(other, other.Refresh()));
   const UpdateId id = job_.NextStep();
   const uint64_t before = job_.Requests(0);
-  std::future<absl::StatusOr<UpdateSummary>> second =
+  std::future<absl::StatusOr<UpdateResult>> second =
       job_.Start(other, other.Update(id, Operation::kGradient, items_, {}));
   AwaitRequests(job_, 0, before + 1);
   job_.Release();
@@ -314,12 +314,12 @@ TEST_F(HeldTest, TheSenderDies) {
   ParameterClient& other = job_.NewClient();
   ASSERT_OK(job_.Run(other, other.Refresh()));
   const uint64_t before = job_.Requests(0);
-  std::future<absl::StatusOr<UpdateSummary>> retry =
+  std::future<absl::StatusOr<UpdateResult>> retry =
       job_.Start(other, other.Update(id_, Operation::kGradient, items_, {}));
   AwaitRequests(job_, 0, before + 1);
   // What waits for the stream must get on when it ends in nothing.
   job_.ReleaseCut();
-  const absl::StatusOr<UpdateSummary> second = retry.get();
+  const absl::StatusOr<UpdateResult> second = retry.get();
   ASSERT_OK(second);
   ASSERT_OK(held_.get());
   EXPECT_TRUE(AllAre(Read("large"), -1));
@@ -332,7 +332,7 @@ Task<absl::Status> PushMany(ParameterClient& client, UpdateId first,
     UpdateId id = first;
     id.step += static_cast<uint64_t>(i);
     const std::span<const DenseItem> items(&item, 1);
-    const absl::StatusOr<UpdateSummary> summary =
+    const absl::StatusOr<UpdateResult> summary =
         co_await client.Update(id, Operation::kGradient, items, {});
     if (!summary.ok()) co_return summary.status();
   }

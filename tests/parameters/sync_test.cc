@@ -41,7 +41,7 @@ class SyncTest : public ::testing::Test {
     id.replica = replica;
     return id;
   }
-  absl::StatusOr<UpdateSummary> PushAll(const UpdateId& id, float value) {
+  absl::StatusOr<UpdateResult> PushAll(const UpdateId& id, float value) {
     return Push(job_, job_.chief(), id, "w", std::vector<float>(4, value));
   }
   absl::Status Commit(uint64_t round, std::vector<uint32_t> replicas) {
@@ -60,7 +60,7 @@ class SyncTest : public ::testing::Test {
 
 TEST_F(SyncTest, TheMeanOfTheReplicas) {
   Create(Aggregation::kMean);
-  const absl::StatusOr<UpdateSummary> summary = PushAll(Id(1, 0), 1);
+  const absl::StatusOr<UpdateResult> summary = PushAll(Id(1, 0), 1);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->staged, 2u);
   ASSERT_OK(PushAll(Id(1, 1), 4));
@@ -121,7 +121,7 @@ TEST_F(SyncTest, DuplicatesCountOnce) {
   Create(Aggregation::kSum);
   const UpdateId id = Id(1, 0);
   for (int i = 0; i < 3; ++i) {
-    const absl::StatusOr<UpdateSummary> summary = PushAll(id, 1);
+    const absl::StatusOr<UpdateResult> summary = PushAll(id, 1);
     ASSERT_OK(summary);
     EXPECT_EQ(summary->staged, 2u);
   }
@@ -131,7 +131,7 @@ TEST_F(SyncTest, DuplicatesCountOnce) {
   ASSERT_OK(Commit(1, {0}));
   ExpectAll(-1);
   // After the commit the sender learns that it has been applied.
-  const absl::StatusOr<UpdateSummary> summary = PushAll(id, 1);
+  const absl::StatusOr<UpdateResult> summary = PushAll(id, 1);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->already_applied, 2u);
   ExpectAll(-1);
@@ -151,7 +151,7 @@ TEST_F(SyncTest, LateOnesAreDroppedAndCounted) {
   ASSERT_OK(Commit(2, {1, 2}));
   ExpectAll(-3);
   // One that comes after the commit.
-  const absl::StatusOr<UpdateSummary> summary = PushAll(Id(2, 0), 100);
+  const absl::StatusOr<UpdateResult> summary = PushAll(Id(2, 0), 100);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->dropped, 2u);
   ExpectAll(-3);
@@ -185,10 +185,23 @@ TEST_F(SyncTest, AReplicaNamedTwiceIsRefused) {
   ASSERT_OK(PushAll(Id(1, 0), 1));
   EXPECT_THAT(Commit(1, {0, 0}), StatusIs(absl::StatusCode::kInvalidArgument,
                                           HasSubstr("replica 0 twice")));
-  EXPECT_THAT(Commit(1, {}), StatusIs(absl::StatusCode::kInvalidArgument,
-                                      HasSubstr("without a replica")));
   ASSERT_OK(Commit(1, {0}));
   ExpectAll(-1);
+}
+
+TEST_F(SyncTest, ARoundWithoutReplicasIsGivenUp) {
+  for (const Aggregation aggregation :
+       {Aggregation::kMean, Aggregation::kOnlyFirstReplica}) {
+    Create(aggregation);
+    ASSERT_OK(PushAll(Id(1, 0), 1));
+    ASSERT_OK(Commit(1, {}));
+    ExpectAll(0);
+    ASSERT_OK(PushAll(Id(2, 0), 1));
+    ASSERT_OK(Commit(2, {0}));
+    ExpectAll(-1);
+    ASSERT_OK(job_.Drop({"w"}));
+    ASSERT_OK(job_.NextGeneration());
+  }
 }
 
 TEST_F(SyncTest, WhatBelongsToNoRoundIsRefusedWhole) {
@@ -226,7 +239,7 @@ TEST_F(SyncTest, AVariableThatComesLateJoinsTheRounds) {
   ASSERT_OK(job_.Create({spec}, FixedShards(2)));
   const std::vector<float> ones(4, 1);
   // A straggler of an old round is dropped, and is in nobody's way.
-  const absl::StatusOr<UpdateSummary> old =
+  const absl::StatusOr<UpdateResult> old =
       Push(job_, job_.chief(), Id(50, 1), "late", ones);
   ASSERT_OK(old);
   EXPECT_EQ(old->dropped, 2u);

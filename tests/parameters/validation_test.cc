@@ -39,7 +39,7 @@ class ValidationTest : public ::testing::TestWithParam<uint32_t> {
         FixedShards(3)));
   }
 
-  absl::StatusOr<UpdateSummary> PushThree(const std::vector<float>& a,
+  absl::StatusOr<UpdateResult> PushThree(const std::vector<float>& a,
                                           const std::vector<float>& b,
                                           const std::vector<float>& c) {
     const std::vector<DenseItem> items = {
@@ -180,7 +180,7 @@ TEST_P(ValidationTest, NotFiniteIsSkippedWholeAndCounted) {
   Create(NonFinite::kSkip);
   std::vector<float> gradient = ones_;
   gradient[9] = kNan;
-  absl::StatusOr<UpdateSummary> summary = PushThree(ones_, gradient, ones_);
+  absl::StatusOr<UpdateResult> summary = PushThree(ones_, gradient, ones_);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->applied, 6u);
   EXPECT_EQ(summary->skipped, 3u);
@@ -204,7 +204,7 @@ TEST_P(ValidationTest, ASkippedOneIsOver) {
   std::vector<float> gradient(12, kNan);
   ASSERT_OK(Push(job_, job_.chief(), id, "b", gradient));
   gradient.assign(12, 1);
-  const absl::StatusOr<UpdateSummary> summary =
+  const absl::StatusOr<UpdateResult> summary =
       Push(job_, job_.chief(), id, "b", gradient);
   ASSERT_OK(summary);
   EXPECT_EQ(summary->already_applied, 3u);

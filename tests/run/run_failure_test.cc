@@ -27,6 +27,11 @@ std::string As(const std::string& task, const std::string& script,
 
 constexpr char kGoesOn[] = "exec sleep 1000";
 
+// Lets the one task go on that reads from the pipe "go".
+void Release(const RunProcess& run) {
+  std::ofstream(run.dir() / "go") << "go\n";
+}
+
 TEST(RunFailureTest, TheCodeIsThatOfTheChief) {
   RunProcess run(As("chief/0", "echo oops; exit 7", kGoesOn));
   EXPECT_EQ(run.Wait(), 7);
@@ -96,12 +101,72 @@ TEST(RunFailureTest, AFailedTaskIsRestarted) {
 
 TEST(RunFailureTest, RestartsEndSometime) {
   RunProcess run(As("worker/0", "echo try; exit 5", kGoesOn),
-                 {.flags = {"--max-restarts", "2"}});
+                 {.flags = {"-w", "1", "--max-restarts", "2"}});
   EXPECT_EQ(run.Wait(), 128 + SIGTERM);
   EXPECT_EQ(run.After("worker/0: try").size(), 3u);
+  EXPECT_THAT(run.output(), HasSubstr("; restarting it (1 of 2)\n"));
+  EXPECT_THAT(run.output(), HasSubstr("; restarting it in 0.5 s (2 of 2)\n"));
   EXPECT_THAT(run.output(),
               ContainsRegex("the first failure: worker/0 .* exited with code 5 "
                             "after 2 restarts; .*:\n  try\n  try\n  try\n$"));
+}
+
+TEST(RunFailureTest, TheJobGoesOnWithoutAWorker) {
+  RunProcess run(As("worker/1", "sleep 1000 & echo pid $!; kill -KILL $$",
+                    "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
+                    "read line < go"),
+                 {.flags = {"-w", "3"}, .before = "mkfifo go"});
+  run.WaitForOutput("was killed by SIGKILL; the job goes on with 2 workers");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: worker/1 \\(pid [0-9]+\\) was killed by "
+                            "SIGKILL; the job goes on with 2 workers; its log "
+                            "is runs/.*/logs/worker-1.log\n"));
+  EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
+  const std::vector<std::string> left = run.After("worker/1: pid ");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_FALSE(IsAlive(std::stoi(left[0])));
+}
+
+TEST(RunFailureTest, ButNotWithoutAnyWorker) {
+  RunProcess run(As("chief/0", kGoesOn, "echo oops; exit 3"));
+  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_EQ(run.After("the job goes on with 1 worker;").size(), 1u);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("the first failure: worker/. .* "
+                            "exited with code 3; .*:\n  oops\n$"));
+}
+
+TEST(RunFailureTest, AWorkerThatHasEndedIsNoneLeft) {
+  RunProcess run(As("worker/0", "exit 0",
+                    "[ $CAPSTAN_TASK = chief/0 ] && exec sleep 1000; "
+                    "read line < go; exit 3"),
+                 {.before = "mkfifo go"});
+  run.WaitForOutput("logs in");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_THAT(run.output(), HasSubstr("the first failure: worker/1"));
+}
+
+TEST(RunFailureTest, TheJobGoesOnWithoutTheEvaluator) {
+  RunProcess run(As("evaluator/0", "exit 3",
+                    "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
+                    "read line < go"),
+                 {.flags = {"--evaluator"}, .before = "mkfifo go"});
+  run.WaitForOutput("exited with code 3; the job goes on with 2 workers");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 0);
+}
+
+TEST(RunFailureTest, NobodyIsRestartedAfterTheChief) {
+  RunProcess run(As("worker/0", "echo try; exit 5",
+                    "[ $CAPSTAN_TASK = chief/0 ] || exit 0; read line < go"),
+                 {.flags = {"--max-restarts", "9"}, .before = "mkfifo go"});
+  run.WaitForOutput("restarting it in 4 s (5 of 9)");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.After("worker/0: try").size(), 5u);
 }
 
 TEST(RunFailureTest, TheChiefIsRestartedToo) {

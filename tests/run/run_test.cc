@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "capstan/cluster_spec.h"
@@ -65,6 +67,14 @@ TEST(RunTest, TlsIsPassedOn) {
   RunProcess run("echo \"tls $CAPSTAN_TLS\"", {.flags = {"--tls", "/tmp"}});
   EXPECT_EQ(run.Wait(), 0);
   EXPECT_THAT(run.output(), HasSubstr("chief/0: tls /tmp\n"));
+}
+
+TEST(RunTest, WorkersAreToldTheirShareOfTheCores) {
+  RunProcess run("echo \"threads $OMP_NUM_THREADS\"");
+  EXPECT_EQ(run.Wait(), 0);
+  const unsigned share = std::max(1u, std::thread::hardware_concurrency() / 2);
+  EXPECT_EQ(run.Log("worker-1"), "threads " + std::to_string(share) + "\n");
+  EXPECT_EQ(run.Log("chief-0"), "threads \n");
 }
 
 TEST(RunTest, ArgumentsArriveAsTheyAre) {

@@ -257,7 +257,7 @@ class DigitChief {
     assignment.first_slot =
         context_.ledger.first_slot() + static_cast<size_t>(index) * pushes;
     const auto push = static_cast<uint32_t>(random_.Below(pushes));
-    const absl::StatusOr<UpdateSummary> summary =
+    const absl::StatusOr<UpdateResult> summary =
         co_await SendUpdate(context_, node_, *client_, assignment, push);
     if (summary.ok() && summary->applied + summary->staged > 0) {
       context_.judge.Violation(absl::StrCat(

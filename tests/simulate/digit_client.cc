@@ -129,7 +129,7 @@ Task<absl::Status> ReadDigits(DigitContext& context, ParameterClient& client,
   co_return absl::OkStatus();
 }
 
-Task<absl::StatusOr<UpdateSummary>> SendUpdate(DigitContext& context,
+Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
                                                SimNode& node,
                                                ParameterClient& client,
                                                Assignment assignment,
@@ -162,7 +162,7 @@ Task<absl::StatusOr<UpdateSummary>> SendUpdate(DigitContext& context,
   context.judge.OnInvoke(assignment.fence, slot);
   const std::span<const DenseItem> dense_items(dense);
   const std::span<const RowsItem> row_items(rows);
-  absl::StatusOr<UpdateSummary> summary = co_await client.Update(
+  absl::StatusOr<UpdateResult> summary = co_await client.Update(
       id, Operation::kGradient, dense_items, row_items, options);
   if (summary.ok()) {
     context.world.trace().Add(node.clock().Now(), node.name(), "acknowledged",

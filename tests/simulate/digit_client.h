@@ -31,7 +31,7 @@ Task<absl::Status> ReadDigits(DigitContext& context, ParameterClient& client,
                               ReadPlan plan, DigitValues& values);
 
 // Sends the update `slot` of a step, and has the answer judged.
-Task<absl::StatusOr<UpdateSummary>> SendUpdate(DigitContext& context,
+Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
                                                SimNode& node,
                                                ParameterClient& client,
                                                Assignment assignment,

@@ -94,7 +94,7 @@ void DigitJudge::OnInvoke(const Fence& fence, size_t slot) {
 }
 
 void DigitJudge::OnAck(const Fence& fence, size_t slot,
-                       const UpdateSummary& summary) {
+                       const UpdateResult& summary) {
   ++tally_.replies;
   Generation& generation = generations_.at(fence.generation);
   uint64_t shards = variables_.has_drift() ? variables_.shards() : 0;

@@ -44,7 +44,7 @@ class DigitJudge {
 
   // An update is about to be sent, and was acknowledged by all servers.
   void OnInvoke(const Fence& fence, size_t slot);
-  void OnAck(const Fence& fence, size_t slot, const UpdateSummary& summary);
+  void OnAck(const Fence& fence, size_t slot, const UpdateResult& summary);
   // How a call failed.
   void OnFailure(const absl::Status& status);
 

@@ -59,7 +59,7 @@ Task<bool> SendAll(std::shared_ptr<Worker> worker, Assignment assignment) {
   DigitContext& context = worker->context;
   const auto pushes = static_cast<uint32_t>(context.options.pushes);
   for (uint32_t push = 0; push < pushes; ++push) {
-    const absl::StatusOr<UpdateSummary> summary = co_await SendUpdate(
+    const absl::StatusOr<UpdateResult> summary = co_await SendUpdate(
         context, worker->node, *worker->client, assignment, push);
     if (!summary.ok()) co_return false;
     // The round was committed without it.

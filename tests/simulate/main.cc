@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <optional>
@@ -72,6 +73,10 @@ void PrintTally(const Tally& tally) {
              tally.replies, tally.cancelled, tally.late, tally.lost);
 }
 
+void PrintRemark(const std::string& remark) {
+  if (!remark.empty()) fmt::print("  remark      {}\n", remark);
+}
+
 // One run, with its trace. True if it was right.
 bool RunOne(const Flags& flags, const Scenario& scenario) {
   std::ofstream trace;
@@ -93,6 +98,7 @@ bool RunOne(const Flags& flags, const Scenario& scenario) {
   fmt::print("{}, seed {}\n", scenario.name, result->seed);
   PrintTally(result->tally);
   fmt::print("  faults      {}\n", DescribeFaults(result->faults));
+  PrintRemark(result->remark);
   fmt::print("  trace hash  {:016x}\n", result->digest);
   if (!result->void_because.empty()) {
     fmt::print("  proves nothing: {}\n", result->void_because);
@@ -105,6 +111,11 @@ bool RunMany(const Flags& flags, const Scenario& scenario) {
   RunOptions options;
   options.first_seed = flags.first_seed;
   options.seeds = flags.seeds.value_or(static_cast<uint64_t>(scenario.seeds));
+  if (flags.scenarios.empty() && scenario.most_seeds > 0) {
+    options.seeds =
+        std::min(options.seeds, static_cast<uint64_t>(scenario.most_seeds));
+  }
+  if (scenario.most_seeds > 0) options.repeat_every = 0;
   options.jobs = flags.jobs;
   options.plant = flags.plant;
   if (flags.plant != Plant::kNone) options.max_failures = 1;
@@ -127,6 +138,7 @@ bool RunMany(const Flags& flags, const Scenario& scenario) {
       summary->repeated, summary->voided);
   PrintTally(summary->tally);
   fmt::print("  faults      {}\n", DescribeFaults(summary->faults));
+  PrintRemark(summary->remark);
   fmt::print("  violations  {}\n", summary->violations);
   fmt::print("  trace hash  {:016x}\n", summary->digest);
   for (const SeedResult& failure : summary->failures) {

@@ -105,6 +105,7 @@ absl::StatusOr<ScenarioSummary> Gatherer::Summarize() {
     // After an early stop the seeds behind a gap were run by chance.
     if (!results_[i]) break;
     Add(*results_[i], summary);
+    if (i == 0) summary.remark = results_[i]->remark;
     hasher.Add(results_[i]->digest);
     if (options_.repeat_every > 0 && i % options_.repeat_every == 0) {
       ++summary.repeated;

@@ -29,6 +29,7 @@ struct ScenarioSummary {
   uint64_t steps = 0;
   Tally tally;
   FaultCounts faults{};
+  std::string remark;  // of the first seed
   uint64_t violations = 0;
   // Of the traces of all seeds, in order.
   uint64_t digest = 0;

@@ -59,6 +59,7 @@ absl::StatusOr<SeedResult> RunSeed(const Scenario& scenario, uint64_t seed,
   result.digest = world.trace().Digest();
   result.steps = world.steps();
   result.tally = (*workload)->tally();
+  result.remark = (*workload)->Remark();
   result.violation_count = violations.count();
   result.violations = violations.texts();
   result.void_because = WhyVoid(scenario, result);

@@ -24,6 +24,7 @@ struct SeedResult {
   // Why the run proves nothing (no fault fired, nothing was answered); empty
   // if it counts.
   std::string void_because;
+  std::string remark;  // the workload's
 };
 
 // Runs it: load and faults for the scenario's duration, then no faults until

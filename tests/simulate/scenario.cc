@@ -58,6 +58,7 @@ absl::Status ReadScenario(StrictMap map, const YAML::Node& root,
   map.Read("duration", scenario.duration);
   map.Read("recovery", scenario.recovery);
   map.Read("seeds", scenario.seeds, 1, 100'000'000);
+  map.Read("most_seeds", scenario.most_seeds, 0, 100'000'000);
   map.Read("workload", scenario.workload);
   if (scenario.workload.empty()) map.Fail("workload", "is missing");
   map.Map("parameters");

@@ -54,6 +54,9 @@ struct Scenario {
   Duration duration = std::chrono::seconds(10);
   Duration recovery = std::chrono::seconds(30);
   int seeds = 1000;
+  // One seed is costly: when all scenarios are run, not more than these, and
+  // none twice. 0: as many as are asked for.
+  int most_seeds = 0;
 };
 
 // Reads `path`. InvalidArgument naming the file and the key if there is

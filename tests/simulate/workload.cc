@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "simulate/closures.h"
 #include "simulate/durable_log.h"
 #include "simulate/exact_digits.h"
 #include "simulate/request_reply.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t kKeptViolations = 10;
 
-constexpr std::array<std::pair<Plant, std::string_view>, 16> kPlants = {{
+constexpr std::array<std::pair<Plant, std::string_view>, 20> kPlants = {{
     {Plant::kNone, ""},
     {Plant::kWrongReply, "wrong_reply"},
     {Plant::kCorruptBytes, "corrupt_bytes"},
@@ -30,6 +31,10 @@ constexpr std::array<std::pair<Plant, std::string_view>, 16> kPlants = {{
     {Plant::kNoFence, "no_fence"},
     {Plant::kStalePull, "stale_pull"},
     {Plant::kPartialCommit, "partial_commit"},
+    {Plant::kRetryNewStep, "retry_new_step"},
+    {Plant::kLostClosure, "lost_closure"},
+    {Plant::kStaleSession, "stale_session"},
+    {Plant::kResultSwap, "result_swap"},
 }};
 
 }  // namespace
@@ -68,12 +73,18 @@ bool PlantConcerns(Plant plant, std::string_view workload) {
       return workload == "durable_log";
     case Plant::kNoDedup:
     case Plant::kDedupByWorker:
-    case Plant::kAckInFlight:
     case Plant::kEarlyWatermark:
+    case Plant::kPartialCommit:
+      return workload == "exact_digits" || workload == "closures";
+    case Plant::kAckInFlight:
     case Plant::kNoFence:
     case Plant::kStalePull:
-    case Plant::kPartialCommit:
       return workload == "exact_digits";
+    case Plant::kRetryNewStep:
+    case Plant::kLostClosure:
+    case Plant::kStaleSession:
+    case Plant::kResultSwap:
+      return workload == "closures";
     default:
       return workload == "request_reply";
   }
@@ -101,9 +112,12 @@ absl::StatusOr<std::unique_ptr<Workload>> NewWorkload(const Scenario& scenario,
   if (scenario.workload == "exact_digits") {
     return NewExactDigits(scenario, seed, plant);
   }
+  if (scenario.workload == "closures") {
+    return NewClosures(scenario, seed, plant);
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       scenario.path, ": there is no workload \"", scenario.workload,
-      "\"; there are request_reply, durable_log and exact_digits"));
+      "\"; there are request_reply, durable_log, exact_digits and closures"));
 }
 
 }  // namespace capstan::simulate

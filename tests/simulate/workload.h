@@ -33,6 +33,11 @@ enum class Plant {
   kNoFence,         // requests of an older generation or term are served
   kStalePull,       // a pull does not wait for its round or clock
   kPartialCommit,   // a server leaves a replica out of a round
+  // Of the coordinator and its workers:
+  kRetryNewStep,  // a closure that is sent again is another step
+  kLostClosure,   // a worker answers that it is done, and has not run it
+  kStaleSession,  // a worker serves requests of a session that is over
+  kResultSwap,    // a worker answers with the result of another closure
 };
 // All but kNone.
 std::vector<Plant> AllPlants();
@@ -84,6 +89,8 @@ class Workload {
   // The checks that need the whole run.
   virtual void Check() = 0;
   virtual const Tally& tally() const = 0;
+  // What else there is to say, such as how fast it was; usually nothing.
+  virtual std::string Remark() const { return ""; }
 };
 
 // Makes the workload that `scenario` names. InvalidArgument, naming the file

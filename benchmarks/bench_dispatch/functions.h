@@ -1,0 +1,20 @@
+// What the workers of the benchmark run.
+#pragma once
+
+#include <cstdint>
+
+#include "capstan/worker.h"
+
+namespace capstan {
+
+struct BenchFunctions {
+  explicit BenchFunctions(Definitions& definitions);
+
+  Function<void> nothing;
+  // Computes for so many microseconds; returns which worker it was.
+  Function<int, std::int64_t> compute;
+  // Waits until it is cancelled.
+  Function<void> wait;
+};
+
+}  // namespace capstan

@@ -1,0 +1,78 @@
+// The custom training loop: linear regression whose answer is known.
+//
+//   custom_loop [EPOCHS]                      all in this process
+//   capstan run -w 4 -s 2 -- custom_loop      with processes of their own
+//
+// The coordinator cuts the examples into ranges and schedules a step for each;
+// workers may die meanwhile, and every example is still used once per epoch.
+#include <capstan/coordinator.h>
+#include <capstan/program.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace cs = capstan;
+
+constexpr int kFeatures = 8;
+constexpr std::int64_t kExamples = 10'000;
+constexpr std::int64_t kBatch = 50;
+
+// Example i: its features, and what they add up to with the true weights, which
+// are 1, 2, 3, ...
+float Feature(std::int64_t i, int f) {
+  return static_cast<float>(std::sin(1.7 * static_cast<double>(i) * (f + 1)));
+}
+
+// The mean squared error of examples [begin, end), whose gradient is applied.
+double TrainStep(cs::WorkerContext& worker, cs::DataRange range) {
+  const cs::Tensor weights = worker.Read("weights");
+  const auto w = weights.Values<float>();
+  std::vector<float> gradient(kFeatures, 0.0f);
+  const auto size = static_cast<float>(range.size());
+  double loss = 0;
+  for (std::int64_t i = range.begin; i < range.end; ++i) {
+    float error = 0;
+    for (int f = 0; f < kFeatures; ++f) {
+      error += (w[f] - static_cast<float>(f + 1)) * Feature(i, f);
+    }
+    for (int f = 0; f < kFeatures; ++f) {
+      gradient[f] += 2 * error * Feature(i, f) / size;
+    }
+    loss += error * error / size;
+  }
+  worker.ApplyGradients(
+      {{"weights", cs::Tensor::FromValues({kFeatures}, gradient)}});
+  worker.Add("steps", cs::Tensor::Scalar<std::int64_t>(1));
+  return loss;
+}
+
+int main(int argc, char** argv) {
+  const auto epochs = static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 3);
+  cs::Program program(argc, argv);
+  auto step = program.AddFunction("train_step", TrainStep);
+  return program.Run([&](cs::Cluster& cluster) {
+    cs::ClusterCoordinator coordinator(cluster);
+    coordinator.CreateVariables(
+        {{.name = "weights",
+          .shape = {kFeatures},
+          .optimizer = cs::Sgd{.learning_rate = 0.2}},
+         {.name = "steps", .shape = {}, .dtype = cs::DType::kI64}});
+    cs::DataRanges ranges(
+        {.examples = kExamples, .batch = kBatch, .shuffle = true});
+    std::vector<cs::RemoteValue<double>> losses;
+    while (ranges.epoch() < epochs) {
+      while (auto range = ranges.Next()) {
+        losses.push_back(coordinator.Schedule(step, *std::move(range)));
+      }
+      coordinator.Join();
+      std::printf("epoch %d: loss %.6f\n", static_cast<int>(ranges.epoch()),
+                  losses.back().Fetch());
+    }
+    const auto values = coordinator.ReadAll({"weights", "steps"});
+    for (const float w : values[0].Values<float>()) std::printf("%.3f ", w);
+    std::printf("after %d steps\n",
+                static_cast<int>(values[1].Values<std::int64_t>()[0]));
+  });
+}

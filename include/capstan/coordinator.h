@@ -1,0 +1,335 @@
+// The custom training loop: variables on the servers, functions on the workers,
+// and one place that says what is to be done.
+//
+//   ClusterCoordinator coordinator(cluster);
+//   coordinator.CreateVariables({{.name = "w", .shape = {10}}});
+//   std::vector<RemoteValue<double>> losses;
+//   for (int i = 0; i < 1'000; ++i) {
+//     losses.push_back(coordinator.Schedule(step, i));
+//   }
+//   coordinator.Join();
+//   double last = losses.back().Fetch();
+//
+// When a worker is lost its functions run again on others, as the same steps:
+// what they had applied already is not applied again. docs/failures.md says who
+// may die and what that means.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "capstan/dataset.h"
+#include "capstan/error.h"
+#include "capstan/export.h"
+#include "capstan/function.h"
+#include "capstan/partitioner.h"
+#include "capstan/tensor.h"
+#include "capstan/variable.h"
+
+namespace capstan {
+
+class Cluster;
+
+// No time-out.
+inline constexpr std::chrono::nanoseconds kForever =
+    std::chrono::nanoseconds::max();
+
+// A function was lost with one worker after the other, and is not tried again:
+// it probably takes them down. Its code is kAborted.
+class CAPSTAN_EXPORT PoisonedClosure : public Error {
+ public:
+  PoisonedClosure(const Error& error, std::vector<std::string> workers);
+  PoisonedClosure(const PoisonedClosure&) noexcept = default;
+  PoisonedClosure& operator=(const PoisonedClosure&) noexcept = default;
+  ~PoisonedClosure() override;
+
+  // Those that were lost, in order; one may occur twice.
+  const std::vector<std::string>& workers() const noexcept { return *workers_; }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> workers_;
+};
+
+// What is the same for RemoteValues of all types.
+class CAPSTAN_EXPORT RemoteValueBase {
+ public:
+  // Whether Fetch would return, or throw, at once.
+  bool Ready() const noexcept;
+
+  // Ends the function if it has not run, and asks it to end if it runs: see
+  // WorkerContext::Cancelled. Fetch then throws kCancelled; Join goes on.
+  void Cancel() const;
+
+ protected:
+  struct State;
+  friend class ClusterCoordinator;
+  explicit RemoteValueBase(std::shared_ptr<State> state);
+  // Waits for the value.
+  const EncodedValue& Await(std::chrono::nanoseconds timeout) const;
+  void CallWhenReady(std::function<void()> callback) const;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// The result of a scheduled function, which may not have run yet. A handle:
+// copies are of the same result. If no copy is left, the result is not sent.
+// Thread-safe. Stays valid when the coordinator is gone.
+template <typename T>
+class RemoteValue : public RemoteValueBase {
+ public:
+  // Waits for the function to end and returns its result; any number of times.
+  // Throws what the function threw; kCancelled if it was cancelled, also
+  // because another one failed; kDeadlineExceeded, naming the step, after
+  // `timeout`.
+  T Fetch(std::chrono::nanoseconds timeout = kForever) const {
+    const EncodedValue& value = Await(timeout);
+    if constexpr (!std::is_void_v<T>) {
+      ValueReader reader(value);
+      T result = Type<T>::Read(reader);
+      reader.End();
+      return result;
+    }
+  }
+
+  // Calls `callback` with this value once it is ready, at once if it is, on a
+  // thread of the coordinator's that all callbacks share. It must not throw,
+  // nor wait for what another callback does.
+  void Then(std::function<void(const RemoteValue&)> callback) const {
+    CallWhenReady(
+        [copy = *this, callback = std::move(callback)] { callback(copy); });
+  }
+
+ private:
+  friend class ClusterCoordinator;
+  explicit RemoteValue(std::shared_ptr<State> state)
+      : RemoteValueBase(std::move(state)) {}
+};
+
+template <typename T>
+inline constexpr bool kIsRemoteValue = std::is_base_of_v<RemoteValueBase, T>;
+
+// Whether an argument of type A can be passed for a parameter of type P: as any
+// argument in C++; or a range that was handed out, for a DataRange. A
+// RemoteValue cannot: its value is here, so fetch it first.
+template <typename A, typename P>
+concept ArgumentFor = !kIsRemoteValue<std::remove_cvref_t<A>> &&
+                      (std::convertible_to<A, P> ||
+                       (std::same_as<P, DataRange> &&
+                        std::same_as<std::remove_cvref_t<A>, DataTicket> &&
+                        !std::is_lvalue_reference_v<A>));
+
+// The arguments of one call.
+struct ScheduledCall {
+  ValueWriter writer;
+  std::vector<std::shared_ptr<const std::uint64_t>> resources;
+  std::vector<DataTicket> tickets;
+
+  template <typename P, typename A>
+  void Write(A&& argument) {
+    if constexpr (std::same_as<std::remove_cvref_t<A>, DataTicket>) {
+      Type<DataRange>::Write(writer, argument.range());
+      tickets.push_back(std::forward<A>(argument));
+    } else {
+      const P value(std::forward<A>(argument));
+      Type<P>::Write(writer, value);
+      if constexpr (requires { value.id(); }) resources.push_back(value.id());
+    }
+  }
+};
+
+struct CoordinatorOptions {
+  // How many functions may be queued; Schedule then waits. 0: no bound.
+  std::size_t queue_capacity = 256 * 1024;
+  // A function is given up when so many workers were lost with it.
+  int max_lost_workers = 3;
+  // How many functions a worker has at hand beyond those that it runs.
+  int queued_per_worker = 2;
+  // The most bytes of tensors that a result may have.
+  std::uint64_t max_result_bytes = std::uint64_t{1} << 30;
+  // How long functions may wait while there is not a single worker.
+  std::chrono::nanoseconds no_worker_timeout = std::chrono::seconds(60);
+  // If nothing finishes for so long, it is said what each task waits for, on
+  // standard error, and again after as long. 0: never.
+  std::chrono::nanoseconds watchdog = std::chrono::seconds(60);
+};
+
+// How it is going.
+struct CoordinatorStatus {
+  std::uint64_t queued = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t retries = 0;  // functions that were given to another worker
+  double per_second = 0;
+  int ready_workers = 0;
+};
+
+// Iterators over one dataset, one per worker.
+template <typename T>
+class PerWorkerDataset;
+
+// Dispatches functions to workers. A handle: all ClusterCoordinators of one
+// Cluster are the same one, and its options are those of the first.
+// Thread-safe. Must not be used after the body of the program has returned.
+//
+// Errors. A function that throws does not stop the loop at once: Schedule, Join
+// or Done, whichever is called next, throws its error, after all functions that
+// run have been cancelled and have ended, and all that are queued have been
+// cancelled. After that all is as at the beginning. The first error is thrown;
+// LastErrors has them all. A parameter server that is lost is such an error,
+// too, and is thrown by every call until it is back.
+class CAPSTAN_EXPORT ClusterCoordinator {
+ public:
+  // Throws kInvalidArgument for options that make no sense.
+  explicit ClusterCoordinator(Cluster& cluster,
+                              const CoordinatorOptions& options = {});
+  ~ClusterCoordinator();
+
+  // Makes variables on the servers, all or none. Each is cut by `partitioner`,
+  // or else into shards of 256 KiB or more, one per server. Throws
+  // kAlreadyExists or kInvalidArgument, naming the variable and the field;
+  // kUnavailable, naming the server.
+  void CreateVariables(const std::vector<VariableSpec>& specs,
+                       const Partitioner& partitioner = nullptr);
+  void DropVariables(const std::vector<std::string>& names);
+
+  // As in WorkerContext, from here.
+  Tensor Read(const std::string& variable);
+  std::vector<Tensor> ReadAll(const std::vector<std::string>& variables);
+  Tensor ReadRows(const std::string& variable,
+                  std::span<const std::int64_t> ids);
+  UpdateResult Apply(Operation operation,
+                     const std::vector<VariableUpdate>& updates);
+  UpdateResult Assign(const std::string& variable, const Tensor& value) {
+    return Apply(Operation::kSet, {{variable, value}});
+  }
+
+  // Queues a call of `function` and returns at once, unless the queue is full.
+  // Which worker runs it is not known; when that is lost, another does. Tensors
+  // are not copied: do not write to them before it has run.
+  template <typename R, typename... Params, typename... Args>
+  requires(sizeof...(Params) == sizeof...(Args) &&
+           (ArgumentFor<Args, Params> && ...))
+      RemoteValue<R> Schedule(const Function<R, Params...>& function,
+                              Args&&... args) {
+    ScheduledCall call;
+    (call.template Write<Params>(std::forward<Args>(args)), ...);
+    return RemoteValue<R>(ScheduleCall(function.info(), std::move(call)));
+  }
+
+  // Waits until all that was scheduled before is done, and in synchronous
+  // training its last round is applied, full or not. Throws the pending error;
+  // kDeadlineExceeded after `timeout`, with what is left and what it waits for.
+  void Join(std::chrono::nanoseconds timeout = kForever);
+
+  // Whether nothing is queued or runs. Throws the pending error.
+  bool Done();
+
+  // The results in vectors, maps, tuples, pairs and optionals of RemoteValues,
+  // with everything else left as it is.
+  template <typename T>
+  auto Fetch(const T& structure) {
+    return FetchIn(structure);
+  }
+
+  // All errors of the failure that was thrown last, the first one first.
+  std::vector<Error> LastErrors() const;
+
+  // Makes a resource on every worker, now and whenever one joins or comes back;
+  // does not wait for that. One that fails is an error of the functions that
+  // use it.
+  template <typename T>
+  PerWorker<T> CreatePerWorkerResource(const Resource<T>& resource) {
+    return PerWorker<T>(AddResource(resource.info()));
+  }
+
+  // Each worker reads the dataset from its beginning; MakeIterator() of it
+  // makes new iterators each time. One whose worker was lost begins anew.
+  template <typename T>
+  PerWorkerDataset<T> CreatePerWorkerDataset(
+      const Resource<Iterator<T>>& dataset) {
+    return PerWorkerDataset<T>(*this, dataset);
+  }
+
+  CoordinatorStatus Status() const;
+  // Counters, gauges and histograms of the dispatching, in the text format of
+  // Prometheus; brought up to date a few times per second.
+  std::string Metrics() const;
+
+ private:
+  friend struct CoordinatorMaker;
+  struct Impl;
+
+  std::shared_ptr<RemoteValueBase::State> ScheduleCall(
+      std::shared_ptr<const FunctionInfo> function, ScheduledCall call);
+  std::shared_ptr<const std::uint64_t> AddResource(
+      std::shared_ptr<const ResourceInfo> info);
+
+  template <typename T>
+  static T FetchIn(const RemoteValue<T>& value) {
+    return value.Fetch();
+  }
+  template <typename T>
+  static auto FetchIn(const std::vector<T>& items) {
+    std::vector<decltype(FetchIn(items.front()))> values;
+    values.reserve(items.size());
+    for (const T& item : items) values.push_back(FetchIn(item));
+    return values;
+  }
+  template <typename K, typename V>
+  static auto FetchIn(const std::map<K, V>& items) {
+    std::map<K, decltype(FetchIn(items.begin()->second))> values;
+    for (const auto& [key, item] : items) values.emplace(key, FetchIn(item));
+    return values;
+  }
+  template <typename... Ts>
+  static auto FetchIn(const std::tuple<Ts...>& items) {
+    return std::apply(
+        [](const Ts&... item) {
+          return std::tuple<decltype(FetchIn(item))...>{FetchIn(item)...};
+        },
+        items);
+  }
+  template <typename A, typename B>
+  static auto FetchIn(const std::pair<A, B>& items) {
+    return std::pair<decltype(FetchIn(items.first)),
+                     decltype(FetchIn(items.second))>{FetchIn(items.first),
+                                                      FetchIn(items.second)};
+  }
+  template <typename T>
+  static T FetchIn(const T& other) {
+    return other;
+  }
+
+  std::shared_ptr<Impl> impl_;
+};
+
+template <typename T>
+class PerWorkerDataset {
+ public:
+  PerWorkerDataset(ClusterCoordinator coordinator,
+                   Resource<Iterator<T>> dataset)
+      : coordinator_(std::move(coordinator)), dataset_(std::move(dataset)) {}
+
+  // New iterators, each at the beginning.
+  PerWorker<Iterator<T>> MakeIterator() {
+    return coordinator_.CreatePerWorkerResource(dataset_);
+  }
+
+ private:
+  ClusterCoordinator coordinator_;
+  Resource<Iterator<T>> dataset_;
+};
+
+}  // namespace capstan

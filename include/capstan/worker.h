@@ -1,0 +1,264 @@
+// What runs on workers: the functions, datasets and resources of a program, and
+// what a function can do there.
+//
+//   auto step = program.AddFunction(
+//       "step", [](WorkerContext& worker, DataRange range) -> double {
+//         Tensor w = worker.Read("w");
+//         auto [loss, gradient] = Differentiate(w, range);
+//         worker.ApplyGradients({{"w", gradient}});
+//         return loss;
+//       });
+//
+// The same definitions are made in every task of a job, before it runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "capstan/dataset.h"
+#include "capstan/export.h"
+#include "capstan/function.h"
+#include "capstan/tensor.h"
+#include "capstan/variable.h"
+
+namespace capstan {
+
+// A function's view of the worker that runs it. Valid until the function
+// returns.
+//
+// Reading and updating block, and throw: kCancelled once the step is cancelled,
+// kNotFound for a variable that does not exist, kInvalidArgument and
+// kOutOfRange for values that do not fit it, kUnavailable or kDeadlineExceeded,
+// naming the server, if one cannot be reached for 30 s.
+//
+// Every update of a step is applied once, also if the step is run again because
+// its worker was lost. Updates are told apart by their order in the step: a
+// function must make the same ones in the same order each time, with whatever
+// values. Thread-safe; but updates from several threads have no order.
+class CAPSTAN_EXPORT WorkerContext {
+ public:
+  WorkerContext(const WorkerContext&) = delete;
+  WorkerContext& operator=(const WorkerContext&) = delete;
+
+  // "worker/3", and the 3 of it.
+  const std::string& task() const noexcept;
+  int worker_index() const noexcept;
+  // The number of the step, from 1 on; the same when it is run again.
+  std::uint64_t step() const noexcept;
+  // How many threads a step should compute with, so that the workers of one
+  // machine do not fight: CAPSTAN_COMPUTE_THREADS, or the cores of the machine
+  // divided by the steps that this worker runs at once.
+  int compute_threads() const noexcept;
+
+  // True once the step is of no more use: another one failed, it was cancelled,
+  // the coordinator is gone. A function that computes for long should look.
+  bool Cancelled() const noexcept;
+  // Throws kCancelled then.
+  void ThrowIfCancelled() const;
+  // Waits, and throws kCancelled as soon as the step is cancelled.
+  void SleepFor(std::chrono::nanoseconds duration) const;
+
+  // Variables, whole. Several are asked for at once.
+  Tensor Read(const std::string& variable);
+  std::vector<Tensor> ReadAll(const std::vector<std::string>& variables);
+  // Row ids[i] of a variable as row i.
+  Tensor ReadRows(const std::string& variable,
+                  std::span<const std::int64_t> ids);
+
+  // Updates, all as one: it is checked as a whole before anything changes.
+  UpdateResult Apply(Operation operation,
+                     const std::vector<VariableUpdate>& updates);
+  // By the optimizers of the variables.
+  UpdateResult ApplyGradients(const std::vector<VariableUpdate>& gradients) {
+    return Apply(Operation::kGradient, gradients);
+  }
+  UpdateResult Assign(const std::string& variable, const Tensor& value) {
+    return Apply(Operation::kSet, {{variable, value}});
+  }
+  UpdateResult Add(const std::string& variable, const Tensor& value) {
+    return Apply(Operation::kAdd, {{variable, value}});
+  }
+
+ private:
+  friend class WorkerContextHost;
+  struct Impl;
+  explicit WorkerContext(Impl& impl) : impl_(impl) {}
+  ~WorkerContext() = default;
+
+  Impl& impl_;
+};
+
+// A function without its types.
+struct FunctionDefinition {
+  std::shared_ptr<const FunctionInfo> info;
+  std::function<EncodedValue(WorkerContext& worker, const EncodedValue& given,
+                             const ResourceFinder& finder)>
+      run;
+};
+// A resource without its type.
+struct ResourceDefinition {
+  std::shared_ptr<const ResourceInfo> info;
+  std::function<std::shared_ptr<void>(const InputContext& input)> make;
+};
+
+// Takes functions apart: what they return and take, with or without a
+// WorkerContext& in front.
+template <typename F>
+struct Callable : Callable<decltype(&F::operator())> {};
+template <typename R, typename... Args>
+struct Callable<R (*)(Args...)> {
+  template <template <typename...> typename Of>
+  using As = Of<R, std::remove_cvref_t<Args>...>;
+  static constexpr bool kWithContext = false;
+  template <typename F>
+  static R Call(const F& function, WorkerContext&, ValueReader& reader) {
+    // Braces, because their order is that of the arguments.
+    std::tuple<std::remove_cvref_t<Args>...> args{
+        Type<std::remove_cvref_t<Args>>::Read(reader)...};
+    reader.End();
+    return std::apply(function, std::move(args));
+  }
+};
+template <typename R, typename... Args>
+struct Callable<R (*)(WorkerContext&, Args...)> {
+  template <template <typename...> typename Of>
+  using As = Of<R, std::remove_cvref_t<Args>...>;
+  static constexpr bool kWithContext = true;
+  template <typename F>
+  static R Call(const F& function, WorkerContext& worker, ValueReader& reader) {
+    std::tuple<std::remove_cvref_t<Args>...> args{
+        Type<std::remove_cvref_t<Args>>::Read(reader)...};
+    reader.End();
+    return std::apply(
+        [&](auto&&... arg) -> R {
+          return function(worker, std::forward<decltype(arg)>(arg)...);
+        },
+        std::move(args));
+  }
+};
+template <typename C, typename R, typename... Args>
+struct Callable<R (C::*)(Args...) const> : Callable<R (*)(Args...)> {};
+template <typename C, typename R, typename... Args>
+struct Callable<R (C::*)(Args...) const noexcept> : Callable<R (*)(Args...)> {};
+template <typename R, typename... Args>
+struct Callable<R(Args...)> : Callable<R (*)(Args...)> {};
+
+// The functions, datasets and resources of a program, by name. Each Add throws
+// kAlreadyExists for a name that is taken, kInvalidArgument for one that is
+// empty or longer than 200 bytes. A handle: copies share the definitions. Not
+// thread-safe, and fixed once a task runs with it: an Add then throws
+// kFailedPrecondition.
+class CAPSTAN_EXPORT Definitions {
+ public:
+  Definitions();
+  ~Definitions();
+  Definitions(const Definitions&);
+  Definitions& operator=(const Definitions&);
+
+  // A function of arguments and a result that are Transferable, with a
+  // WorkerContext& in front of them or without. It may run on several threads
+  // at once, so it must be const. What it throws is the step's failure.
+  template <typename F>
+  auto AddFunction(std::string name, F function, FunctionOptions options = {}) {
+    using Taken = Callable<std::decay_t<F>>;
+    return AddTaken<Taken>(
+        static_cast<typename Taken::template As<Function>*>(nullptr),
+        std::move(name), std::move(function), options);
+  }
+
+  // What each worker is to have one of: `make` is called there with the
+  // worker's InputContext, and returns it, or a std::shared_ptr to it.
+  template <typename F>
+  auto AddResource(std::string name, F make) {
+    using Made = std::invoke_result_t<const F&, const InputContext&>;
+    if constexpr (requires { typename Made::element_type; }) {
+      using T = typename Made::element_type;
+      return AddMade<T>(std::move(name),
+                        [make = std::move(make)](const InputContext& input)
+                            -> std::shared_ptr<void> { return make(input); });
+    } else {
+      return AddMade<Made>(std::move(name),
+                           [make = std::move(make)](const InputContext& input)
+                               -> std::shared_ptr<void> {
+                             return std::make_shared<Made>(make(input));
+                           });
+    }
+  }
+
+  // A dataset: `make` returns a function that gives the next element, or
+  // nullopt at the end: std::optional<T>().
+  template <typename F>
+  auto AddDataset(std::string name, F make) {
+    using Source = std::invoke_result_t<const F&, const InputContext&>;
+    using T = typename std::invoke_result_t<Source&>::value_type;
+    return AddMade<Iterator<T>>(
+        std::move(name),
+        [make = std::move(make)](
+            const InputContext& input) -> std::shared_ptr<void> {
+          return std::make_shared<Iterator<T>>(make(input));
+        });
+  }
+
+ private:
+  friend struct DefinitionsReader;
+  struct Impl;
+
+  template <typename Taken, typename F, typename R, typename... Params>
+  Function<R, Params...> AddTaken(Function<R, Params...>* /*type*/,
+                                  std::string name, F function,
+                                  FunctionOptions options) {
+    static_assert(std::is_void_v<R> || Transferable<R>,
+                  "the result cannot be sent: see function.h for what can");
+    static_assert((Transferable<Params> && ...),
+                  "an argument cannot be sent: see function.h for what can");
+    FunctionInfo info{.name = std::move(name),
+                      .signature = SignatureOf<R, Params...>(),
+                      .options = options};
+    FunctionDefinition definition;
+    definition.info = std::make_shared<const FunctionInfo>(std::move(info));
+    definition.run = [function = std::move(function)](
+                         WorkerContext& worker, const EncodedValue& given,
+                         const ResourceFinder& finder) {
+      ValueReader reader(given, finder);
+      ValueWriter writer;
+      if constexpr (std::is_void_v<R>) {
+        Taken::Call(function, worker, reader);
+      } else {
+        Type<R>::Write(writer, Taken::Call(function, worker, reader));
+      }
+      return writer.Take();
+    };
+    Function<R, Params...> handle(definition.info);
+    Add(std::move(definition));
+    return handle;
+  }
+
+  template <typename T>
+  Resource<T> AddMade(
+      std::string name,
+      std::function<std::shared_ptr<void>(const InputContext&)> make) {
+    ResourceInfo info{.name = std::move(name), .type = NameOfType(typeid(T))};
+    ResourceDefinition definition;
+    definition.info = std::make_shared<const ResourceInfo>(std::move(info));
+    definition.make = std::move(make);
+    Resource<T> handle(definition.info);
+    Add(std::move(definition));
+    return handle;
+  }
+
+  void Add(FunctionDefinition definition);
+  void Add(ResourceDefinition definition);
+
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,537 @@
+#include "coordinator/closure_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+
+namespace capstan {
+namespace {
+
+// Of one failure; the rest is counted only.
+constexpr size_t kMostErrors = 1000;
+// In a message.
+constexpr size_t kMostListed = 5;
+
+// Longer than any wait; more would overflow when it is added to a time.
+constexpr Duration kEndless = std::chrono::hours(24 * 365 * 10);
+
+constexpr char kReschedule[] =
+    "the function was cancelled because another one failed: schedule it again";
+
+}  // namespace
+
+// What is to be called when the lock is no longer held. Declared before the
+// lock, so that it is destroyed after it.
+class ClosureQueue::Notices {
+ public:
+  explicit Notices(ClosureQueue& queue) : queue_(queue) {}
+  ~Notices() {
+    resources.clear();
+    // Detach waits for those that have begun.
+    ++queue_.calling_;
+    const bool detached = queue_.detached_;
+    if (!detached) Call(queue_.options_);
+    --queue_.calling_;
+    if (!detached) return;
+    for (const std::function<void()>& one : then) one();
+  }
+  Notices(const Notices&) = delete;
+  Notices& operator=(const Notices&) = delete;
+
+  // With the lock held: somebody may wait for what has changed.
+  void Changed() {
+    change = true;
+    if (queue_.waiting_ > 0) queue_.changed_.notify_all();
+  }
+  // With the lock held: there may be something to take.
+  void Work() { work |= std::exchange(queue_.hungry_, false); }
+
+  bool cancel_all = false;
+  uint64_t cancel_step = 0;
+  bool work = false;
+  bool change = false;
+  std::vector<std::function<void()>> then;
+  // Released without the lock: handles call elsewhere.
+  std::vector<ClosurePtr> released;
+  std::vector<std::shared_ptr<const uint64_t>> resources;
+
+ private:
+  void Call(const ClosureQueueOptions& options) {
+    if (cancel_all && options.on_cancel_all) options.on_cancel_all();
+    if (cancel_step != 0 && options.on_cancel) options.on_cancel(cancel_step);
+    if (work && options.on_work) options.on_work();
+    for (std::function<void()>& one : then) {
+      if (options.on_then) options.on_then(std::move(one));
+    }
+    if (change && options.on_change) options.on_change();
+  }
+
+  ClosureQueue& queue_;
+};
+
+ClosureQueue::ClosureQueue(ClosureQueueOptions options)
+    : options_(std::move(options)) {}
+
+template <typename Ready>
+bool ClosureQueue::WaitUntil(Lock& lock, Duration timeout, Ready ready) {
+  ++waiting_;
+  bool in_time = true;
+  if (timeout >= kEndless) {
+    changed_.wait(lock, ready);
+  } else {
+    in_time = changed_.wait_for(lock, timeout, ready);
+  }
+  --waiting_;
+  return in_time;
+}
+
+bool ClosureQueue::Full() const {
+  return options_.capacity != 0 && counts_.queued >= options_.capacity;
+}
+
+void ClosureQueue::Enqueue(const ClosurePtr& closure, Notices& notices) {
+  closure->step = ledger_.Begin();
+  if (!closure->function->options.reads_only) {
+    closure->place = rounds_.Assign(closure->step);
+  }
+  closure->state = Closure::State::kQueued;
+  fresh_.push_back(closure);
+  ++counts_.queued;
+  notices.Work();
+}
+
+absl::Status ClosureQueue::TakeError() {
+  if (errors_.empty()) return broken_;
+  absl::Status first = errors_.front();
+  if (errors_.size() > 1) {
+    const std::string task = TaskOf(first);
+    const absl::optional<absl::Cord> poisoned = first.GetPayload(kPoisonedUrl);
+    first = WithTask(
+        absl::Status(first.code(),
+                     absl::StrCat(std::string(first.message()), " (and ",
+                                  errors_.size() - 1, " more errors)")),
+        task);
+    if (poisoned) first.SetPayload(kPoisonedUrl, *poisoned);
+  }
+  last_errors_ = std::move(errors_);
+  errors_.clear();
+  return first;
+}
+
+absl::StatusOr<bool> ClosureQueue::TryPut(const ClosurePtr& closure) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (Failing()) {
+    if (!Drained()) return false;
+    return TakeError();
+  }
+  if (Full()) return false;
+  Enqueue(closure, notices);
+  return true;
+}
+
+absl::Status ClosureQueue::Put(const ClosurePtr& closure) {
+  Notices notices(*this);
+  Lock lock(mutex_);
+  WaitUntil(lock, kEndless, [&] { return Failing() ? Drained() : !Full(); });
+  if (Failing()) return TakeError();
+  Enqueue(closure, notices);
+  return absl::OkStatus();
+}
+
+uint64_t ClosureQueue::last_step() const {
+  const Lock lock(mutex_);
+  return ledger_.last();
+}
+
+bool ClosureQueue::Over(uint64_t last) const {
+  return ledger_.watermark() >= last && rounds_.FirstOpenStep() > last;
+}
+
+std::string ClosureQueue::Left() const {
+  std::vector<std::string> names;
+  for (const auto& [step, closure] : in_flight_) {
+    if (names.size() == kMostListed) break;
+    names.push_back(
+        absl::StrCat("step ", step, " ('", closure->function->name, "')"));
+  }
+  std::string text = absl::StrCat(counts_.queued, " functions are queued, ",
+                                  in_flight_.size(), " run");
+  if (!names.empty()) {
+    absl::StrAppend(&text, ": ", absl::StrJoin(names, ", "),
+                    in_flight_.size() > names.size() ? ", ..." : "");
+  }
+  return text;
+}
+
+std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (Failing()) {
+    if (!Drained()) return std::nullopt;
+    return TakeError();
+  }
+  if (rounds_.FirstOpenStep() <= last) {
+    rounds_.Close();
+    notices.work = true;
+  }
+  if (!Over(last)) return std::nullopt;
+  return absl::OkStatus();
+}
+
+absl::Status ClosureQueue::Join(Duration timeout) {
+  const uint64_t last = last_step();
+  std::optional<absl::Status> status = TryJoin(last);
+  while (!status) {
+    Lock lock(mutex_);
+    const bool in_time = WaitUntil(
+        lock, timeout, [&] { return Failing() ? Drained() : Over(last); });
+    if (!in_time) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("Join has waited for its time: ", Left()));
+    }
+    lock.unlock();
+    // Another may have taken the error.
+    status = TryJoin(last);
+  }
+  return *std::move(status);
+}
+
+absl::StatusOr<bool> ClosureQueue::Done() {
+  Lock lock(mutex_);
+  WaitUntil(lock, kEndless, [&] { return !Failing() || Drained(); });
+  if (Failing()) return TakeError();
+  return counts_.queued == 0 && in_flight_.empty();
+}
+
+std::vector<absl::Status> ClosureQueue::LastErrors() const {
+  const Lock lock(mutex_);
+  return last_errors_;
+}
+
+bool ClosureQueue::Wait(const Closure& closure, Duration timeout) {
+  Lock lock(mutex_);
+  return WaitUntil(lock, timeout,
+                   [&] { return closure.state == Closure::State::kDone; });
+}
+
+bool ClosureQueue::IsDone(const Closure& closure) const {
+  const Lock lock(mutex_);
+  return closure.state == Closure::State::kDone;
+}
+
+absl::Status ClosureQueue::StatusOf(const Closure& closure) const {
+  const Lock lock(mutex_);
+  return closure.status;
+}
+
+void ClosureQueue::Then(Closure& closure, std::function<void()> then) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (closure.state == Closure::State::kDone) {
+    notices.then.push_back(std::move(then));
+  } else {
+    closure.then.push_back(std::move(then));
+  }
+}
+
+void ClosureQueue::Cancel(Closure& closure) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (closure.state == Closure::State::kQueued) {
+    // It stays where it is, and Take passes over it.
+    --counts_.queued;
+    ++counts_.cancelled;
+    End(closure, absl::CancelledError("the function was cancelled"), notices);
+  } else if (closure.state == Closure::State::kInFlight) {
+    closure.cancel_requested = true;
+    notices.cancel_step = closure.step;
+  }
+}
+
+uint64_t ClosureQueue::BeginStep() {
+  const Lock lock(mutex_);
+  return ledger_.Begin();
+}
+
+void ClosureQueue::EndStep(uint64_t step) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  ledger_.End(step);
+  notices.Changed();
+}
+
+ClosureQueue::ClosurePtr ClosureQueue::Take() {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  hungry_ = true;
+  if (Failing()) return nullptr;
+  ClosurePtr next;
+  while (next == nullptr) {
+    if (!returned_.empty()) {
+      const auto first = returned_.begin();
+      if (first->second->state != Closure::State::kDone &&
+          !rounds_.MayRun(first->second->place.round)) {
+        return nullptr;
+      }
+      next = std::move(first->second);
+      returned_.erase(first);
+    } else if (!fresh_.empty()) {
+      if (fresh_.front()->state != Closure::State::kDone &&
+          !rounds_.MayRun(fresh_.front()->place.round)) {
+        return nullptr;
+      }
+      next = std::move(fresh_.front());
+      fresh_.pop_front();
+    } else {
+      return nullptr;
+    }
+    // Cancelled while it was queued.
+    if (next->state == Closure::State::kDone) next = nullptr;
+  }
+  hungry_ = false;
+  const bool was_full = Full();
+  --counts_.queued;
+  next->state = Closure::State::kInFlight;
+  in_flight_.emplace(next->step, next);
+  if (was_full) notices.Changed();
+  return next;
+}
+
+void ClosureQueue::End(Closure& closure, const absl::Status& status,
+                       Notices& notices) {
+  closure.state = Closure::State::kDone;
+  closure.status = status;
+  // What is called off is reported, though all may be well again before anybody
+  // asks.
+  if (absl::IsCancelled(status) && !closure.cancel_requested &&
+      errors_.empty() && !broken_.ok()) {
+    errors_.push_back(broken_);
+  }
+  if (status.ok()) {
+    ++counts_.finished;
+    rounds_.Finish(closure.place);
+  } else {
+    rounds_.Miss(closure.place);
+  }
+  // Ranges that were not used go back before anybody hears of it, and whoever
+  // waits hears of it as soon as the lock is free.
+  closure.tickets.clear();
+  closure.arguments = EncodedValue();
+  std::move(closure.resources.begin(), closure.resources.end(),
+            std::back_inserter(notices.resources));
+  closure.resources.clear();
+  for (std::function<void()>& then : closure.then) {
+    notices.then.push_back(std::move(then));
+  }
+  closure.then.clear();
+  ledger_.End(closure.step);
+  // A round may be complete.
+  if (closure.place.round != 0) notices.work = true;
+  notices.Changed();
+}
+
+void ClosureQueue::Finish(const ClosurePtr& closure, EncodedValue value) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  in_flight_.erase(closure->step);
+  closure->value = std::move(value);
+  for (DataTicket& ticket : closure->tickets) ticket.Done();
+  End(*closure, absl::OkStatus(), notices);
+  FinishFailure(notices);
+}
+
+void ClosureQueue::BeginFailure(const absl::Status& status, Notices& notices) {
+  if (errors_.size() < kMostErrors) errors_.push_back(status);
+  drained_ = false;
+  notices.cancel_all = true;
+}
+
+void ClosureQueue::FinishFailure(Notices& notices) {
+  if (!Failing() || drained_ || !in_flight_.empty()) return;
+  const absl::Status cancelled = absl::CancelledError(kReschedule);
+  for (auto& [step, closure] : returned_) {
+    notices.released.push_back(std::move(closure));
+  }
+  returned_.clear();
+  for (ClosurePtr& closure : fresh_) {
+    notices.released.push_back(std::move(closure));
+  }
+  fresh_.clear();
+  for (const ClosurePtr& closure : notices.released) {
+    if (closure->state == Closure::State::kDone) continue;
+    --counts_.queued;
+    ++counts_.cancelled;
+    End(*closure, cancelled, notices);
+  }
+  rounds_.Abandon();
+  notices.work = true;
+  drained_ = true;
+  notices.Changed();
+}
+
+void ClosureQueue::Fail(const ClosurePtr& closure, const absl::Status& status) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  in_flight_.erase(closure->step);
+  ++counts_.failed;
+  End(*closure, status, notices);
+  BeginFailure(status, notices);
+  FinishFailure(notices);
+}
+
+void ClosureQueue::FailAll(const absl::Status& status) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  BeginFailure(status, notices);
+  FinishFailure(notices);
+}
+
+void ClosureQueue::Break(const absl::Status& status) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  broken_ = status;
+  drained_ = false;
+  notices.cancel_all = true;
+  FinishFailure(notices);
+}
+
+void ClosureQueue::Mend() {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (broken_.ok()) return;
+  broken_ = absl::OkStatus();
+  notices.Work();
+  notices.Changed();
+}
+
+void ClosureQueue::EndCancelled(const ClosurePtr& closure) {
+  bool asked = false;
+  {
+    Notices notices(*this);
+    const Lock lock(mutex_);
+    asked = Failing() || closure->cancel_requested;
+    if (asked) {
+      in_flight_.erase(closure->step);
+      ++counts_.cancelled;
+      End(*closure,
+          absl::CancelledError(closure->cancel_requested
+                                   ? "the function was cancelled"
+                                   : kReschedule),
+          notices);
+      FinishFailure(notices);
+    }
+  }
+  if (!asked) GiveBack(closure, Return::kUnused, "", absl::OkStatus());
+}
+
+void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
+                            const std::string& worker,
+                            const absl::Status& reason) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  in_flight_.erase(closure->step);
+  if (why == Return::kLost) closure->lost_with.push_back(worker);
+  if (why == Return::kServer) ++closure->server_failures;
+  if (Failing() || closure->cancel_requested) {
+    ++counts_.cancelled;
+    End(*closure,
+        absl::CancelledError(closure->cancel_requested
+                                 ? "the function was cancelled"
+                                 : kReschedule),
+        notices);
+  } else if (closure->lost_with.size() >= options_.poison_limit) {
+    const std::string workers = absl::StrJoin(closure->lost_with, ", ");
+    absl::Status status = absl::AbortedError(absl::StrCat(
+        "poisoned closure: step ", closure->step, " ('",
+        closure->function->name, "') was lost with ", closure->lost_with.size(),
+        " workers, which it probably took down: ", workers,
+        "; the last: ", std::string(reason.message())));
+    status.SetPayload(kPoisonedUrl, absl::Cord(workers));
+    ++counts_.poisoned;
+    ++counts_.failed;
+    End(*closure, status, notices);
+    BeginFailure(status, notices);
+  } else if (closure->server_failures >= options_.server_limit) {
+    ++counts_.failed;
+    End(*closure, reason, notices);
+    BeginFailure(reason, notices);
+  } else {
+    if (why == Return::kLost) ++counts_.lost_retries;
+    if (why == Return::kServer) ++counts_.server_retries;
+    if (why == Return::kLeaving) ++counts_.leaving_retries;
+    closure->state = Closure::State::kQueued;
+    ++counts_.queued;
+    returned_.emplace(closure->step, closure);
+    notices.Work();
+  }
+  FinishFailure(notices);
+}
+
+void ClosureQueue::Absolve(Closure& closure, const std::string& worker) {
+  const Lock lock(mutex_);
+  const auto found =
+      std::find(closure.lost_with.begin(), closure.lost_with.end(), worker);
+  if (found != closure.lost_with.end()) closure.lost_with.erase(found);
+}
+
+bool ClosureQueue::SetRules(const RoundRules& rules) {
+  const Lock lock(mutex_);
+  return rounds_.SetRules(rules);
+}
+
+RoundRules ClosureQueue::rules() const {
+  const Lock lock(mutex_);
+  return rounds_.rules();
+}
+
+std::optional<RoundDecision> ClosureQueue::NextCommit() {
+  const Lock lock(mutex_);
+  // Rounds that a failure has cut into are given up, once all has ended.
+  if (!drained_) return std::nullopt;
+  return rounds_.NextCommit();
+}
+
+void ClosureQueue::Committed(uint64_t round) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  rounds_.Committed(round);
+  notices.work = true;
+  notices.Changed();
+}
+
+std::optional<RoundDecision> ClosureQueue::NextTick() {
+  const Lock lock(mutex_);
+  return rounds_.NextTick();
+}
+
+void ClosureQueue::Ticked(const RoundDecision& tick) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  rounds_.Ticked(tick);
+  notices.work = true;
+  notices.Changed();
+}
+
+QueueCounts ClosureQueue::counts() const {
+  const Lock lock(mutex_);
+  QueueCounts counts = counts_;
+  counts.in_flight = in_flight_.size();
+  counts.watermark = std::min(ledger_.watermark(), rounds_.FirstOpenStep() - 1);
+  counts.round = rounds_.committed();
+  counts.error = errors_.empty() ? broken_ : errors_.front();
+  return counts;
+}
+
+void ClosureQueue::Detach() {
+  detached_ = true;
+  // Each only leaves a message.
+  while (calling_ > 0) std::this_thread::yield();
+}
+
+}  // namespace capstan

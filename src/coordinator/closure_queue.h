@@ -1,0 +1,196 @@
+// The closures that are to run, and the contract of Schedule, Join and errors.
+//
+// A closure is queued, in flight with a worker, or done. One whose worker was
+// lost goes back to the front of the queue, whatever the bound. The first
+// failure calls off everything: nothing is given out any more, what is in
+// flight is cancelled and waited for, what is queued is cancelled; then the
+// next call of Put, Join or Done reports it, once, and all is as at the
+// beginning.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "coordinator/closure.h"
+#include "coordinator/round_book.h"
+#include "coordinator/step_ledger.h"
+
+namespace capstan {
+
+struct ClosureQueueOptions {
+  // How many may be queued; Put waits for a place. 0: no bound.
+  size_t capacity = 256 * 1024;
+  // A closure fails once so many workers were lost with it.
+  size_t poison_limit = 3;
+  // A closure fails once so many workers could not reach a server with it.
+  uint32_t server_limit = 3;
+  // Called without the lock, from any thread. There is something to take; all
+  // in flight are to be cancelled, or one of them is; something happened that
+  // a Try may wait for; a callback of a closure is due. Each may be null.
+  std::function<void()> on_work = nullptr;
+  std::function<void()> on_cancel_all = nullptr;
+  std::function<void(uint64_t step)> on_cancel = nullptr;
+  std::function<void()> on_change = nullptr;
+  std::function<void(std::function<void()>)> on_then = nullptr;
+};
+
+// Why a closure is given back.
+enum class Return : uint8_t {
+  kLost,     // its worker was lost, perhaps because of it
+  kServer,   // its worker cannot reach a server
+  kLeaving,  // its worker leaves the job
+  kUnused,   // it was not sent
+};
+
+struct QueueCounts {
+  uint64_t queued = 0;
+  uint64_t in_flight = 0;
+  uint64_t finished = 0;
+  uint64_t failed = 0;
+  uint64_t cancelled = 0;
+  uint64_t lost_retries = 0;
+  uint64_t server_retries = 0;
+  uint64_t leaving_retries = 0;
+  uint64_t poisoned = 0;
+  uint64_t watermark = 0;
+  uint64_t round = 0;
+  absl::Status error;  // pending
+};
+
+// Thread-safe.
+class ClosureQueue {
+ public:
+  using ClosurePtr = std::shared_ptr<Closure>;
+
+  explicit ClosureQueue(ClosureQueueOptions options);
+
+  // --- The program's side.
+
+  // Queues `closure`, which gets its step. Waits while the queue is full. A
+  // pending error is reported instead; the closure is then not queued.
+  absl::Status Put(const ClosurePtr& closure);
+  // The same without waiting: false if it would have to wait.
+  absl::StatusOr<bool> TryPut(const ClosurePtr& closure);
+
+  // Waits until all that was put before the call is done, or for an error,
+  // which is reported. DeadlineExceeded after `timeout`, with what is left.
+  absl::Status Join(Duration timeout);
+  // The same without waiting, of the steps up to `last`: nullopt if not yet.
+  // A round of synchronous training that is not full is committed as it is.
+  std::optional<absl::Status> TryJoin(uint64_t last);
+  // The last step that was put.
+  uint64_t last_step() const;
+
+  // Whether nothing is queued or in flight. Reports a pending error, after
+  // waiting for what is in flight to end.
+  absl::StatusOr<bool> Done();
+
+  // All errors of the failure that was reported last.
+  std::vector<absl::Status> LastErrors() const;
+
+  // Waits until the closure is done; false after `timeout`.
+  bool Wait(const Closure& closure, Duration timeout);
+  bool IsDone(const Closure& closure) const;
+  // Of a closure that is done: its status, and its value, which stays as it is.
+  absl::Status StatusOf(const Closure& closure) const;
+  // Calls `then` by on_then when the closure is done, at once if it is.
+  void Then(Closure& closure, std::function<void()> then);
+  // Ends it with Cancelled: at once if it is queued, else when its worker has
+  // stopped. Nothing happens if it is done. No error for Join.
+  void Cancel(Closure& closure);
+
+  // A step that is no closure, such as an assignment by the coordinator.
+  uint64_t BeginStep();
+  void EndStep(uint64_t step);
+
+  // --- The dispatcher's side.
+
+  // The next closure to run, now in flight; null if there is none, or none may
+  // run now: on_work is called when that changes.
+  ClosurePtr Take();
+  // How one ended that is in flight.
+  void Finish(const ClosurePtr& closure, EncodedValue value);
+  void Fail(const ClosurePtr& closure, const absl::Status& status);
+  // By cancellation, or else, if nobody has asked for that, it is given back.
+  void EndCancelled(const ClosurePtr& closure);
+  // Runs again, later. `worker` and `reason` are who had it, and why.
+  void GiveBack(const ClosurePtr& closure, Return why,
+                const std::string& worker, const absl::Status& reason);
+  // The worker had not died after all.
+  void Absolve(Closure& closure, const std::string& worker);
+
+  // A failure of the job itself, until it is mended: everything is called off,
+  // and every call reports it.
+  void Break(const absl::Status& status);
+  void Mend();
+  // A failure that is none of a closure's, reported once.
+  void FailAll(const absl::Status& status);
+
+  // Rounds; as in RoundBook.
+  bool SetRules(const RoundRules& rules);
+  RoundRules rules() const;
+  std::optional<RoundDecision> NextCommit();
+  void Committed(uint64_t round);
+  std::optional<RoundDecision> NextTick();
+  void Ticked(const RoundDecision& tick);
+
+  QueueCounts counts() const;
+  // Nothing is called any more: who does that is about to go. Callbacks of
+  // closures are called at once from then on.
+  void Detach();
+
+ private:
+  class Notices;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // With the lock held. What is to be called without it goes into `notices`.
+  void End(Closure& closure, const absl::Status& status, Notices& notices);
+  void BeginFailure(const absl::Status& status, Notices& notices);
+  // Once nothing is in flight any more after a failure.
+  void FinishFailure(Notices& notices);
+  bool Failing() const { return !errors_.empty() || !broken_.ok(); }
+  bool Drained() const { return in_flight_.empty() && drained_; }
+  // The pending error, which counts as reported.
+  absl::Status TakeError();
+  bool Full() const;
+  void Enqueue(const ClosurePtr& closure, Notices& notices);
+  bool Over(uint64_t last) const;
+  // Waits for changed_ until `ready`; false after `timeout`.
+  template <typename Ready>
+  bool WaitUntil(Lock& lock, Duration timeout, Ready ready);
+  std::string Left() const;
+
+  const ClosureQueueOptions options_;
+  // How many call what the options have, and whether nobody may any more.
+  std::atomic<size_t> calling_ = 0;
+  std::atomic<bool> detached_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t waiting_ = 0;  // threads, for changed_
+  std::deque<ClosurePtr> fresh_;
+  std::map<uint64_t, ClosurePtr> returned_;  // by step
+  std::map<uint64_t, ClosurePtr> in_flight_;
+  StepLedger ledger_;
+  RoundBook rounds_;
+  bool hungry_ = true;                // a Take found nothing
+  bool drained_ = true;               // what a failure called off has ended
+  std::vector<absl::Status> errors_;  // of the failure that is pending
+  std::vector<absl::Status> last_errors_;
+  absl::Status broken_;
+  QueueCounts counts_;
+};
+
+}  // namespace capstan

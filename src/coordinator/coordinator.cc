@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "base/run_on.h"
+#include "coordinator/front.h"
+
+namespace capstan {
+namespace {
+
+// Throws the exception for `status`, the special one for poisoned closures.
+void Throw(const absl::Status& status) {
+  if (status.ok()) return;
+  const absl::optional<absl::Cord> poisoned = status.GetPayload(kPoisonedUrl);
+  if (!poisoned) throw ToError(status);
+  const std::string names(*poisoned);
+  throw PoisonedClosure(ToError(status), absl::StrSplit(names, ", "));
+}
+
+}  // namespace
+
+PoisonedClosure::PoisonedClosure(const Error& error,
+                                 std::vector<std::string> workers)
+    : Error(error),
+      workers_(std::make_shared<const std::vector<std::string>>(
+          std::move(workers))) {}
+PoisonedClosure::~PoisonedClosure() = default;
+
+struct RemoteValueBase::State {
+  std::shared_ptr<ClosureQueue> queue;
+  std::shared_ptr<Closure> closure;
+};
+
+RemoteValueBase::RemoteValueBase(std::shared_ptr<State> state)
+    : state_(std::move(state)) {}
+
+bool RemoteValueBase::Ready() const noexcept {
+  return state_->queue->IsDone(*state_->closure);
+}
+
+void RemoteValueBase::Cancel() const {
+  state_->queue->Cancel(*state_->closure);
+}
+
+const EncodedValue& RemoteValueBase::Await(
+    std::chrono::nanoseconds timeout) const {
+  const Closure& closure = *state_->closure;
+  if (!state_->queue->Wait(closure, timeout)) {
+    throw Error(
+        ErrorCode::kDeadlineExceeded,
+        absl::StrCat("step ", closure.step, " ('", closure.function->name,
+                     "') has not ended within ",
+                     std::chrono::duration<double>(timeout).count(), " s"));
+  }
+  Throw(state_->queue->StatusOf(closure));
+  return closure.value;
+}
+
+void RemoteValueBase::CallWhenReady(std::function<void()> callback) const {
+  state_->queue->Then(*state_->closure, std::move(callback));
+}
+
+ClusterCoordinator::~ClusterCoordinator() = default;
+
+absl::StatusOr<DispatcherOptions> CoordinatorMaker::CheckOptions(
+    const CoordinatorOptions& options) {
+  if (options.max_lost_workers < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "max_lost_workers must be at least 1, not ", options.max_lost_workers));
+  }
+  if (options.queued_per_worker < 0 || options.queued_per_worker > 10'000) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("queued_per_worker must be 0 to 10000, not ",
+                     options.queued_per_worker));
+  }
+  if (options.no_worker_timeout < Duration::zero() ||
+      options.watchdog < Duration::zero()) {
+    return absl::InvalidArgumentError(
+        "no_worker_timeout and watchdog must not be negative");
+  }
+  DispatcherOptions checked;
+  checked.queue_capacity = options.queue_capacity;
+  checked.poison_limit = static_cast<size_t>(options.max_lost_workers);
+  checked.queued_per_worker = static_cast<uint32_t>(options.queued_per_worker);
+  checked.result_limit = options.max_result_bytes;
+  checked.no_worker_timeout = options.no_worker_timeout;
+  checked.watchdog = options.watchdog;
+  return checked;
+}
+
+void ClusterCoordinator::CreateVariables(const std::vector<VariableSpec>& specs,
+                                         const Partitioner& partitioner) {
+  const std::lock_guard lock(impl_->changing);
+  Throw(RunOn(impl_->executor,
+              impl_->dispatcher.variables().Create(specs, partitioner)));
+}
+
+void ClusterCoordinator::DropVariables(const std::vector<std::string>& names) {
+  const std::lock_guard lock(impl_->changing);
+  Throw(RunOn(impl_->executor, impl_->dispatcher.variables().Drop(names)));
+}
+
+Tensor ClusterCoordinator::Read(const std::string& variable) {
+  return std::move(ReadAll({variable}).front());
+}
+
+std::vector<Tensor> ClusterCoordinator::ReadAll(
+    const std::vector<std::string>& variables) {
+  return ValueOrThrow(
+      RunOn(impl_->executor, impl_->dispatcher.variables().Read(variables)));
+}
+
+Tensor ClusterCoordinator::ReadRows(const std::string& variable,
+                                    std::span<const int64_t> ids) {
+  std::vector<int64_t> copy(ids.begin(), ids.end());
+  return ValueOrThrow(
+      RunOn(impl_->executor,
+            impl_->dispatcher.variables().ReadRows(variable, std::move(copy))));
+}
+
+UpdateResult ClusterCoordinator::Apply(
+    Operation operation, const std::vector<VariableUpdate>& updates) {
+  return ValueOrThrow(
+      RunOn(impl_->executor,
+            impl_->dispatcher.variables().Apply(operation, updates)));
+}
+
+std::shared_ptr<RemoteValueBase::State> ClusterCoordinator::ScheduleCall(
+    std::shared_ptr<const FunctionInfo> function, ScheduledCall call) {
+  auto state = std::make_shared<RemoteValueBase::State>();
+  state->queue = impl_->dispatcher.shared_queue();
+  state->closure = std::make_shared<Closure>();
+  Closure& closure = *state->closure;
+  closure.function = std::move(function);
+  closure.arguments = call.writer.Take();
+  closure.resources = std::move(call.resources);
+  closure.tickets = std::move(call.tickets);
+  closure.wanted = state;
+  Throw(state->queue->Put(state->closure));
+  return state;
+}
+
+void ClusterCoordinator::Join(std::chrono::nanoseconds timeout) {
+  absl::Status status = impl_->dispatcher.queue().Join(timeout);
+  if (absl::IsDeadlineExceeded(status)) {
+    const auto ask = [](Dispatcher& dispatcher) -> Task<std::string> {
+      co_return dispatcher.Obstacle();
+    };
+    const std::string obstacle = RunOn(impl_->executor, ask(impl_->dispatcher));
+    if (!obstacle.empty()) {
+      status = absl::DeadlineExceededError(
+          absl::StrCat(std::string(status.message()), "; ", obstacle));
+    }
+  }
+  Throw(status);
+}
+
+bool ClusterCoordinator::Done() {
+  const absl::StatusOr<bool> done = impl_->dispatcher.queue().Done();
+  Throw(done.status());
+  return *done;
+}
+
+std::vector<Error> ClusterCoordinator::LastErrors() const {
+  std::vector<Error> errors;
+  for (const absl::Status& status : impl_->dispatcher.queue().LastErrors()) {
+    errors.push_back(ToError(status));
+  }
+  return errors;
+}
+
+std::shared_ptr<const uint64_t> ClusterCoordinator::AddResource(
+    std::shared_ptr<const ResourceInfo> info) {
+  return impl_->dispatcher.resources().Add(std::move(info));
+}
+
+std::string ClusterCoordinator::Metrics() const {
+  return impl_->dispatcher.metrics().ToText();
+}
+
+CoordinatorStatus ClusterCoordinator::Status() const {
+  const auto ask = [](Dispatcher& dispatcher) -> Task<DispatchReport> {
+    co_return dispatcher.Report();
+  };
+  const DispatchReport report = RunOn(impl_->executor, ask(impl_->dispatcher));
+  CoordinatorStatus status;
+  status.queued = report.queued;
+  status.in_flight = report.in_flight;
+  status.finished = report.finished;
+  status.failed = report.failed;
+  status.cancelled = report.cancelled;
+  status.retries =
+      report.lost_retries + report.server_retries + report.leaving_retries;
+  status.per_second = report.per_second;
+  status.ready_workers = static_cast<int>(std::count_if(
+      report.workers.begin(), report.workers.end(),
+      [](const LinkReport& link) { return link.state == LinkState::kReady; }));
+  return status;
+}
+
+}  // namespace capstan

@@ -1,0 +1,557 @@
+#include "coordinator/dispatcher.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/event.h"
+#include "base/status.h"
+
+namespace capstan {
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds(100);
+constexpr Duration kRateWindow = std::chrono::seconds(1);
+constexpr Duration kAskTimeout = std::chrono::seconds(1);
+constexpr Duration kRetry = std::chrono::milliseconds(100);
+constexpr size_t kMostListed = 10;
+
+bool Answers(TaskState state) {
+  return state == TaskState::kHealthy || state == TaskState::kRestarted;
+}
+
+double Seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+std::string List(const std::vector<std::string>& items) {
+  const size_t shown = std::min(items.size(), kMostListed);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", items[i]);
+  }
+  if (shown < items.size()) {
+    absl::StrAppend(&text, " and ", items.size() - shown, " more");
+  }
+  return text;
+}
+
+}  // namespace
+
+// Shared with its coroutines and with what other threads post.
+class Dispatcher::Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(Clock& clock, Logger logger, const Executor& executor,
+       std::function<Office()> office, ParameterClient& client,
+       NewChannel new_channel, Random random, DispatcherOptions options);
+
+  void Start();
+  Task<> Stop();
+  void OnTask(const TaskEntry& entry);
+  DispatchReport Report() const;
+  std::string Obstacle() const;
+
+  const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
+  ResourceBook& resources() { return *resources_; }
+  MetricsRegistry& metrics() { return registry_; }
+  JobVariables& variables() { return variables_; }
+
+ private:
+  struct Server {
+    uint64_t incarnation = 0;  // when its variables were made
+    absl::Status lost;
+  };
+
+  ClosureQueueOptions QueueOptions();
+  LinkContext MakeContext();
+  // From any thread: calls `method` on the executor, if this still lives then.
+  void Post(void (Core::*method)());
+  void PostKick();
+  void Kick();
+  void CancelAll();
+  void CancelStep(uint64_t step);
+  void ShareResources();
+
+  void OnWorker(const TaskEntry& entry);
+  void OnServer(const TaskEntry& entry);
+  void CheckServers();
+
+  static Task<> StopLink(std::shared_ptr<WorkerLink> link);
+  static Task<> RunRounds(std::shared_ptr<Core> self);
+  static Task<> RunMonitor(std::shared_ptr<Core> self);
+  Task<> CommitRounds();
+  Task<> SendTicks();
+  // A failure to settle a round; it is tried again.
+  Task<> AfterFailure(absl::Status status);
+  void LookAtWorkers(MonotonicTime now);
+  void MeasureRate(MonotonicTime now);
+  static Task<> Watch(std::shared_ptr<Core> self);
+  Task<> Pause(Timer& timer, Duration duration);
+  std::vector<std::string> Unready() const;
+
+  Clock& clock_;
+  const Logger logger_;
+  const Executor executor_;
+  const std::function<Office()> office_;
+  ParameterClient& client_;
+  const NewChannel new_channel_;
+  Random random_;
+  const DispatcherOptions options_;
+  MetricsRegistry registry_;
+  DispatchMetrics metrics_;
+  std::atomic<bool> kick_posted_ = false;
+  const std::shared_ptr<ClosureQueue> shared_queue_;
+  ClosureQueue& queue_;
+  const std::shared_ptr<ResourceBook> resources_;
+  JobVariables variables_;
+  LinkContext context_;
+  std::map<std::string, std::shared_ptr<WorkerLink>> links_;
+  std::map<std::string, Server> servers_;
+  std::set<std::string> lost_servers_;
+  uint64_t last_session_ = 0;
+  bool stopping_ = false;
+  size_t loops_ = 0;
+  Event round_event_;
+  Event loops_ended_;
+  const std::unique_ptr<Timer> round_timer_;
+  const std::unique_ptr<Timer> monitor_timer_;
+  MonotonicTime no_worker_since_ = kNever;
+  MonotonicTime next_reminder_ = kNever;
+  uint64_t ended_ = 0;  // closures, when it was last looked at
+  MonotonicTime last_progress_;
+  bool watching_ = false;
+  MonotonicTime rate_since_;
+  uint64_t rate_from_ = 0;
+  double rate_ = 0;
+};
+
+Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
+                       std::function<Office()> office, ParameterClient& client,
+                       NewChannel new_channel, Random random,
+                       DispatcherOptions options)
+    : clock_(clock),
+      logger_(std::move(logger)),
+      executor_(executor),
+      office_(std::move(office)),
+      client_(client),
+      new_channel_(std::move(new_channel)),
+      random_(random),
+      options_(std::move(options)),
+      metrics_(registry_),
+      shared_queue_(std::make_shared<ClosureQueue>(QueueOptions())),
+      queue_(*shared_queue_),
+      resources_(std::make_shared<ResourceBook>(
+          [this] { Post(&Core::ShareResources); })),
+      variables_(client_, queue_, [this] { return office_().term; }),
+      context_(MakeContext()),
+      round_event_(executor),
+      loops_ended_(executor),
+      round_timer_(clock.NewTimer(executor)),
+      monitor_timer_(clock.NewTimer(executor)),
+      last_progress_(clock.Now()),
+      rate_since_(clock.Now()) {}
+
+ClosureQueueOptions Dispatcher::Core::QueueOptions() {
+  ClosureQueueOptions options;
+  options.capacity = options_.queue_capacity;
+  options.poison_limit = options_.poison_limit;
+  options.on_work = [this] { PostKick(); };
+  options.on_cancel_all = [this] { Post(&Core::CancelAll); };
+  options.on_cancel = [this](uint64_t step) {
+    asio::post(executor_, [weak = weak_from_this(), step] {
+      const std::shared_ptr<Core> self = weak.lock();
+      if (self != nullptr) self->CancelStep(step);
+    });
+  };
+  options.on_change = options_.on_change;
+  options.on_then = options_.run_callback;
+  if (options.on_then == nullptr) {
+    options.on_then = [this](std::function<void()> then) {
+      asio::post(executor_, std::move(then));
+    };
+  }
+  return options;
+}
+
+LinkContext Dispatcher::Core::MakeContext() {
+  return {.clock = clock_,
+          .logger = logger_,
+          .executor = executor_,
+          .queue = queue_,
+          .resources = *resources_,
+          .metrics = metrics_,
+          .queued_per_worker = options_.queued_per_worker,
+          .result_limit = options_.result_limit,
+          .office = office_,
+          .fence = [this] { return variables_.fence(); },
+          .num_workers = [this] { return static_cast<int>(links_.size()); },
+          .next_session = [this] { return ++last_session_; },
+          .on_ready = [this] { Kick(); }};
+}
+
+void Dispatcher::Core::Post(void (Core::*method)()) {
+  asio::post(executor_, [weak = weak_from_this(), method] {
+    const std::shared_ptr<Core> self = weak.lock();
+    if (self != nullptr) (self.get()->*method)();
+  });
+}
+
+void Dispatcher::Core::PostKick() {
+  // One that is on its way will see what there is.
+  if (kick_posted_.exchange(true)) return;
+  Post(&Core::Kick);
+}
+
+void Dispatcher::Core::Kick() {
+  kick_posted_ = false;
+  if (stopping_) return;
+  round_event_.Set();
+  // Each worker has a closure before any has two.
+  bool more = true;
+  for (size_t level = 0; more; ++level) {
+    more = false;
+    for (const auto& [task, link] : links_) {
+      if (!link->CanTake()) continue;
+      more = true;
+      if (link->in_flight() > level) continue;
+      if (!link->TakeOne()) return;
+    }
+  }
+}
+
+void Dispatcher::Core::CancelAll() {
+  for (const auto& [task, link] : links_) link->CancelAll();
+}
+
+void Dispatcher::Core::CancelStep(uint64_t step) {
+  for (const auto& [task, link] : links_) link->CancelStep(step);
+}
+
+void Dispatcher::Core::ShareResources() {
+  for (const auto& [task, link] : links_) link->OnResources();
+}
+
+void Dispatcher::Core::Start() {
+  loops_ = 2;
+  Spawn(executor_, RunRounds(shared_from_this()));
+  Spawn(executor_, RunMonitor(shared_from_this()));
+}
+
+Task<> Dispatcher::Core::Stop() {
+  const std::shared_ptr<Core> self = shared_from_this();
+  stopping_ = true;
+  resources_->Close();
+  round_event_.Set();
+  round_timer_->Cancel();
+  monitor_timer_->Cancel();
+  const auto links = links_;
+  for (const auto& [task, link] : links) co_await link->Stop();
+  // NOLINTNEXTLINE(bugprone-infinite-loop): the loops count it down.
+  while (loops_ > 0) co_await loops_ended_.Wait();
+  // Whoever waits for something is told.
+  queue_.FailAll(absl::CancelledError("the coordinator has ended"));
+  queue_.Detach();
+}
+
+Task<> Dispatcher::Core::Pause(Timer& timer, Duration duration) {
+  if (stopping_) co_return;
+  const MonotonicTime until = clock_.Now() + duration;
+  co_await timer.SleepUntil(until);
+}
+
+void Dispatcher::Core::OnTask(const TaskEntry& entry) {
+  if (stopping_) return;
+  if (absl::StartsWith(entry.task, "worker/")) OnWorker(entry);
+  if (absl::StartsWith(entry.task, "ps/")) OnServer(entry);
+}
+
+void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
+  const auto found = links_.find(entry.task);
+  if (found != links_.end()) {
+    if (Answers(entry.state)) found->second->Nudge();
+    if (entry.state == TaskState::kUnreachable) found->second->OnUnreachable();
+    // It was there, and is no part of the job any more.
+    if (entry.state == TaskState::kMissing) {
+      Spawn(executor_, StopLink(std::move(found->second)));
+      links_.erase(found);
+    }
+    return;
+  }
+  int index = 0;
+  const std::string number = entry.task.substr(entry.task.find('/') + 1);
+  if (!absl::SimpleAtoi(number, &index)) return;
+  auto link = std::make_shared<WorkerLink>(
+      context_, entry.task, index, new_channel_(entry.task, entry.address),
+      random_.Fork(entry.task));
+  links_.emplace(entry.task, link);
+  link->Start();
+}
+
+Task<> Dispatcher::Core::StopLink(std::shared_ptr<WorkerLink> link) {
+  co_await link->Stop();
+}
+
+void Dispatcher::Core::OnServer(const TaskEntry& entry) {
+  Server& server = servers_[entry.task];
+  const uint64_t incarnation = entry.report.incarnation;
+  if (!variables_.any() || server.incarnation == 0) {
+    server.incarnation = incarnation;
+  }
+  if (!Answers(entry.state)) {
+    server.lost = WithTask(
+        absl::UnavailableError(absl::StrCat(
+            entry.task, " at ", entry.address,
+            " is lost, and with it the variables that it holds",
+            entry.error.empty() ? "" : absl::StrCat(": ", entry.error))),
+        entry.task);
+  } else if (incarnation != server.incarnation) {
+    server.lost = WithTask(
+        absl::UnavailableError(absl::StrCat(
+            entry.task, " at ", entry.address,
+            " was restarted and has lost the variables that it held: start "
+            "the job again")),
+        entry.task);
+  } else {
+    server.lost = absl::OkStatus();
+  }
+  CheckServers();
+}
+
+void Dispatcher::Core::CheckServers() {
+  if (!variables_.any()) return;
+  for (const auto& [task, server] : servers_) {
+    if (server.lost.ok()) continue;
+    queue_.Break(server.lost);
+    return;
+  }
+  queue_.Mend();
+}
+
+Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
+  while (!self->stopping_) {
+    co_await self->CommitRounds();
+    co_await self->SendTicks();
+    if (!self->stopping_) co_await self->round_event_.Wait();
+  }
+  --self->loops_;
+  self->loops_ended_.Set();
+}
+
+Task<> Dispatcher::Core::CommitRounds() {
+  while (!stopping_) {
+    const std::optional<RoundDecision> decision = queue_.NextCommit();
+    if (!decision) co_return;
+    RoundRequest request;
+    request.fence = variables_.fence();
+    request.round = decision->round;
+    request.replicas = decision->replicas;
+    UpdateOptions options;
+    options.timeout = std::chrono::seconds(5);
+    absl::Status status = co_await client_.Commit(std::move(request), options);
+    if (status.ok()) {
+      queue_.Committed(decision->round);
+    } else {
+      co_await AfterFailure(std::move(status));
+    }
+  }
+}
+
+Task<> Dispatcher::Core::SendTicks() {
+  while (!stopping_) {
+    const std::optional<RoundDecision> tick = queue_.NextTick();
+    if (!tick) co_return;
+    RoundRequest request;
+    request.fence = variables_.fence();
+    request.round = tick->round;
+    request.replicas = tick->replicas;
+    UpdateOptions options;
+    options.timeout = std::chrono::seconds(5);
+    absl::Status status = co_await client_.Tick(std::move(request), options);
+    if (status.ok()) {
+      queue_.Ticked(*tick);
+    } else {
+      co_await AfterFailure(std::move(status));
+    }
+  }
+}
+
+Task<> Dispatcher::Core::AfterFailure(absl::Status status) {
+  // A server that cannot be reached is the roster's to judge.
+  const bool passing =
+      absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  if (!passing) queue_.FailAll(WithContext(status, "a round was not settled"));
+  co_await Pause(*round_timer_, kRetry);
+}
+
+Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
+  while (!self->stopping_) {
+    const uint64_t watermark = self->queue_.counts().watermark;
+    // Whether or not they hear of it now, they will hear of a higher one.
+    co_await self->variables_.MoveWatermark(watermark);
+    if (self->stopping_) break;
+    const MonotonicTime now = self->clock_.Now();
+    self->LookAtWorkers(now);
+    self->MeasureRate(now);
+    co_await self->Pause(*self->monitor_timer_, kLook);
+  }
+  --self->loops_;
+  self->loops_ended_.Set();
+}
+
+std::vector<std::string> Dispatcher::Core::Unready() const {
+  std::vector<std::string> all;
+  for (const auto& [task, link] : links_) {
+    const LinkReport report = link->Report();
+    all.push_back(absl::StrCat(task, " (",
+                               report.error.empty()
+                                   ? std::string(LinkStateName(report.state))
+                                   : report.error,
+                               ")"));
+  }
+  return all;
+}
+
+std::string Dispatcher::Core::Obstacle() const {
+  const bool any =
+      std::any_of(links_.begin(), links_.end(),
+                  [](const auto& item) { return item.second->ready(); });
+  if (any) return "";
+  const std::vector<std::string> all = Unready();
+  return all.empty() ? "the job has no workers"
+                     : absl::StrCat("no worker is ready: ", List(all));
+}
+
+void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {
+  const QueueCounts counts = queue_.counts();
+  const auto ready = static_cast<size_t>(
+      std::count_if(links_.begin(), links_.end(),
+                    [](const auto& item) { return item.second->ready(); }));
+  metrics_.Update(counts, ready);
+  const bool work = counts.queued + counts.in_flight > 0;
+  const std::string obstacle = work ? Obstacle() : "";
+  if (obstacle.empty()) {
+    no_worker_since_ = kNever;
+  } else if (no_worker_since_ == kNever) {
+    no_worker_since_ = now;
+    next_reminder_ = now + options_.reminder;
+  } else if (now - no_worker_since_ >= options_.no_worker_timeout) {
+    no_worker_since_ = kNever;
+    queue_.FailAll(absl::UnavailableError(absl::StrCat(
+        counts.queued, " functions have waited for ",
+        Seconds(options_.no_worker_timeout), " s, and ", obstacle)));
+  } else if (now >= next_reminder_) {
+    next_reminder_ = now + options_.reminder;
+    logger_.Warning("{} functions wait, since {:.0f} s: {}", counts.queued,
+                    Seconds(now - no_worker_since_), obstacle);
+  }
+  const uint64_t ended = counts.finished + counts.failed + counts.cancelled;
+  if (ended != ended_ || counts.in_flight == 0) {
+    ended_ = ended;
+    last_progress_ = now;
+  } else if (options_.watchdog > Duration::zero() &&
+             now - last_progress_ >= options_.watchdog && !watching_) {
+    last_progress_ = now;
+    watching_ = true;
+    Spawn(executor_, Watch(shared_from_this()));
+  }
+}
+
+void Dispatcher::Core::MeasureRate(MonotonicTime now) {
+  if (now - rate_since_ < kRateWindow) return;
+  const uint64_t finished = queue_.counts().finished;
+  rate_ =
+      static_cast<double>(finished - rate_from_) / Seconds(now - rate_since_);
+  rate_from_ = finished;
+  rate_since_ = now;
+}
+
+Task<> Dispatcher::Core::Watch(std::shared_ptr<Core> self) {
+  const QueueCounts counts = self->queue_.counts();
+  self->logger_.Warning(
+      "no function has finished for {:.0f} s; {} run, {} are queued{}. What "
+      "each task waits for:",
+      Seconds(self->options_.watchdog), counts.in_flight, counts.queued,
+      counts.error.ok() ? "" : ", and an error waits to be raised");
+  const auto links = self->links_;
+  for (const auto& [task, link] : links) {
+    const absl::StatusOr<WorkerReport> report = co_await link->Ask(kAskTimeout);
+    if (self->stopping_) break;
+    if (!report.ok()) {
+      self->logger_.Warning("  {}: does not answer: {}", task,
+                            Describe(report.status()));
+      continue;
+    }
+    if (report->running.empty()) {
+      self->logger_.Warning("  {}: for something to do", task);
+    }
+    for (const RunningClosure& running : report->running) {
+      const std::string what =
+          !running.started
+              ? "waits for the functions before it"
+              : (running.waits_for.empty()
+                     ? "computes"
+                     : absl::StrCat("waits for ", running.waits_for, " since ",
+                                    running.waits_ms, " ms"));
+      self->logger_.Warning("  {}: step {} ('{}'), there since {} ms, {}", task,
+                            running.step, running.function, running.since_ms,
+                            what);
+    }
+  }
+  for (const auto& [task, server] : self->servers_) {
+    if (server.lost.ok()) continue;
+    self->logger_.Warning("  {}", Describe(server.lost));
+  }
+  self->watching_ = false;
+}
+
+DispatchReport Dispatcher::Core::Report() const {
+  const QueueCounts counts = queue_.counts();
+  DispatchReport report;
+  report.active = true;
+  report.queued = counts.queued;
+  report.in_flight = counts.in_flight;
+  report.finished = counts.finished;
+  report.failed = counts.failed;
+  report.cancelled = counts.cancelled;
+  report.lost_retries = counts.lost_retries;
+  report.server_retries = counts.server_retries;
+  report.leaving_retries = counts.leaving_retries;
+  report.poisoned = counts.poisoned;
+  report.watermark = counts.watermark;
+  report.round = counts.round;
+  report.per_second = rate_;
+  if (!counts.error.ok()) report.error = Describe(counts.error);
+  for (const auto& [task, link] : links_) {
+    report.workers.push_back(link->Report());
+  }
+  return report;
+}
+
+Dispatcher::Dispatcher(Clock& clock, Logger logger, const Executor& executor,
+                       std::function<Office()> office, ParameterClient& client,
+                       NewChannel new_channel, Random random,
+                       DispatcherOptions options)
+    : core_(std::make_shared<Core>(
+          clock, std::move(logger), executor, std::move(office), client,
+          std::move(new_channel), random, std::move(options))) {}
+
+Dispatcher::~Dispatcher() = default;
+
+void Dispatcher::Start() { core_->Start(); }
+Task<> Dispatcher::Stop() { return core_->Stop(); }
+void Dispatcher::OnTask(const TaskEntry& entry) { core_->OnTask(entry); }
+ClosureQueue& Dispatcher::queue() { return *core_->queue(); }
+std::shared_ptr<ClosureQueue> Dispatcher::shared_queue() {
+  return core_->queue();
+}
+MetricsRegistry& Dispatcher::metrics() { return core_->metrics(); }
+ResourceBook& Dispatcher::resources() { return core_->resources(); }
+JobVariables& Dispatcher::variables() { return core_->variables(); }
+DispatchReport Dispatcher::Report() const { return core_->Report(); }
+std::string Dispatcher::Obstacle() const { return core_->Obstacle(); }
+
+}  // namespace capstan

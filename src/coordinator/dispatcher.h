@@ -1,0 +1,90 @@
+// The conductor: one link for each worker, the queue they take from, and what
+// has to be told to the servers as steps end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/task.h"
+#include "client/parameter_client.h"
+#include "coordinator/closure_queue.h"
+#include "coordinator/resource_book.h"
+#include "coordinator/variables.h"
+#include "coordinator/worker_link.h"
+#include "wire/channel.h"
+#include "wire/closure.h"
+#include "wire/membership.h"
+
+namespace capstan {
+
+struct DispatcherOptions {
+  size_t queue_capacity = 256 * 1024;
+  size_t poison_limit = 3;
+  uint32_t queued_per_worker = 2;
+  uint64_t result_limit = uint64_t{1} << 30;
+  // How long work may wait without a single worker before it fails.
+  Duration no_worker_timeout = std::chrono::seconds(60);
+  // While there is none it says so this often.
+  Duration reminder = std::chrono::seconds(5);
+  // If nothing finishes for so long although something runs, it says what each
+  // task waits for. 0: never.
+  Duration watchdog = std::chrono::seconds(60);
+  // Where Then callbacks run; null: on the executor.
+  std::function<void(std::function<void()>)> run_callback;
+  // Called when something changed that Try calls of the queue wait for.
+  std::function<void()> on_change;
+};
+
+// Lives on one executor, but for what is said to be thread-safe.
+class Dispatcher {
+ public:
+  using NewChannel = std::function<std::unique_ptr<Channel>(
+      const std::string& task, const std::string& address)>;
+
+  // `office` is the coordinator's now. `client` lives on the executor. What is
+  // passed by reference must outlive it.
+  Dispatcher(Clock& clock, Logger logger, const Executor& executor,
+             std::function<Office()> office, ParameterClient& client,
+             NewChannel new_channel, Random random, DispatcherOptions options);
+  // After Stop.
+  ~Dispatcher();
+
+  void Start();
+  // Gives up all that runs, and ends. What waits in the queue fails.
+  Task<> Stop();
+
+  // What the roster knows of a task: a worker is attached to, a lost server
+  // fails the job.
+  void OnTask(const TaskEntry& entry);
+
+  // Thread-safe.
+  ClosureQueue& queue();
+  // To be kept by those who may ask for results when this is gone.
+  std::shared_ptr<ClosureQueue> shared_queue();
+  ResourceBook& resources();
+  // Of this dispatcher; brought up to date a few times per second.
+  MetricsRegistry& metrics();
+
+  JobVariables& variables();
+
+  DispatchReport Report() const;
+
+  // The same, for messages: what keeps it from going on, such as "no worker is
+  // ready: worker/0 (connection refused)"; empty if nothing does.
+  std::string Obstacle() const;
+
+ private:
+  class Core;
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,143 @@
+#include "coordinator/round_book.h"
+
+#include <algorithm>
+
+namespace capstan {
+
+bool RoundBook::SetRules(const RoundRules& rules) {
+  if (rules == rules_) return true;
+  if (!rounds_.empty() || first_ > 1) return false;
+  rules_ = rules;
+  return true;
+}
+
+RoundBook::Round* RoundBook::Find(uint64_t round) {
+  if (round < first_ || round - first_ >= rounds_.size()) return nullptr;
+  return &rounds_[round - first_];
+}
+
+RoundPlace RoundBook::Assign(uint64_t step) {
+  if (rules_.replicas == 0) return {};
+  if (rounds_.empty() || rounds_.back().closed) {
+    rounds_.emplace_back().first_step = step;
+  }
+  Round& round = rounds_.back();
+  RoundPlace place;
+  place.round = first_ + rounds_.size() - 1;
+  place.replica = round.assigned++;
+  round.closed = round.assigned == rules_.places();
+  return place;
+}
+
+bool RoundBook::MayRun(uint64_t round) const {
+  if (round == 0) return true;
+  if (rules_.sync && round > committed_ + 1) return false;
+  return !rules_.bounded || round <= ticked_ + rules_.bound + 1;
+}
+
+void RoundBook::Finish(const RoundPlace& place) {
+  Round* round = Find(place.round);
+  if (round == nullptr) return;
+  round->finished.push_back(place.replica);
+  if (rules_.bounded && place.replica < rules_.replicas) {
+    round->to_tick.push_back(place.replica);
+  }
+}
+
+void RoundBook::Miss(const RoundPlace& place) {
+  Round* round = Find(place.round);
+  if (round == nullptr) return;
+  ++round->missed;
+  if (rules_.bounded && place.replica < rules_.replicas) {
+    round->to_tick.push_back(place.replica);
+  }
+}
+
+void RoundBook::TickAbsent(Round& round) {
+  if (!rules_.bounded) return;
+  for (uint32_t i = round.assigned; i < rules_.replicas; ++i) {
+    round.to_tick.push_back(i);
+  }
+}
+
+void RoundBook::Close() {
+  if (rounds_.empty() || rounds_.back().closed) return;
+  rounds_.back().closed = true;
+  TickAbsent(rounds_.back());
+}
+
+void RoundBook::Abandon() {
+  Close();
+  for (Round& round : rounds_) {
+    // One that was decided may be on some servers, and so must be on all.
+    if (!round.decision) round.abandoned = true;
+  }
+}
+
+bool RoundBook::AllEnded(const Round& round) const {
+  return round.closed && round.finished.size() + round.missed == round.assigned;
+}
+
+std::optional<RoundDecision> RoundBook::NextCommit() {
+  Round* round = rules_.sync ? Find(committed_ + 1) : nullptr;
+  if (round == nullptr) return std::nullopt;
+  if (round->decision) return round->decision;
+  RoundDecision decision;
+  decision.round = committed_ + 1;
+  if (!round->abandoned) {
+    const bool enough = round->finished.size() >= rules_.replicas;
+    if (!enough && !AllEnded(*round)) return std::nullopt;
+    decision.replicas = round->finished;
+    if (enough) decision.replicas.resize(rules_.replicas);
+    std::sort(decision.replicas.begin(), decision.replicas.end());
+  }
+  round->decision = std::move(decision);
+  return round->decision;
+}
+
+void RoundBook::Committed(uint64_t number) {
+  if (number != committed_ + 1) return;
+  ++committed_;
+  Forget();
+}
+
+std::optional<RoundDecision> RoundBook::NextTick() {
+  for (size_t i = 0; i < rounds_.size(); ++i) {
+    if (rounds_[i].to_tick.empty()) continue;
+    return RoundDecision{.round = first_ + i, .replicas = rounds_[i].to_tick};
+  }
+  return std::nullopt;
+}
+
+void RoundBook::Ticked(const RoundDecision& tick) {
+  Round* round = Find(tick.round);
+  if (round == nullptr) return;
+  // More may have come since.
+  std::erase_if(round->to_tick, [&](uint32_t replica) {
+    return std::find(tick.replicas.begin(), tick.replicas.end(), replica) !=
+           tick.replicas.end();
+  });
+  round->ticked += static_cast<uint32_t>(tick.replicas.size());
+  for (Round* next = Find(ticked_ + 1);
+       next != nullptr && next->ticked >= rules_.replicas;
+       next = Find(ticked_ + 1)) {
+    ++ticked_;
+  }
+  Forget();
+}
+
+void RoundBook::Forget() {
+  while (!rounds_.empty() && (!rules_.sync || first_ <= committed_) &&
+         (!rules_.bounded || first_ <= ticked_)) {
+    rounds_.pop_front();
+    ++first_;
+  }
+}
+
+uint64_t RoundBook::FirstOpenStep() const {
+  if (!rules_.sync) return UINT64_MAX;
+  const uint64_t open = std::max(first_, committed_ + 1) - first_;
+  return open < rounds_.size() ? rounds_[open].first_step : UINT64_MAX;
+}
+
+}  // namespace capstan

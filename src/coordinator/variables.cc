@@ -1,0 +1,180 @@
+#include "coordinator/variables.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "client/by_name.h"
+
+namespace capstan {
+namespace {
+
+absl::Status Contradiction(const std::string& one, const std::string& other) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "variables '", one, "' and '", other,
+      "' have update modes that do not go together: in one job all Sync have "
+      "the same replicas and backup, and BoundedStaleness the same replicas"));
+}
+
+}  // namespace
+
+absl::StatusOr<RoundRules> RulesOf(std::span<const VariableEntry> entries) {
+  RoundRules rules;
+  std::string first;
+  std::string first_sync;
+  for (const VariableEntry& entry : entries) {
+    const auto* sync = std::get_if<Sync>(&entry.spec.update);
+    const auto* bounded = std::get_if<BoundedStaleness>(&entry.spec.update);
+    if (sync == nullptr && bounded == nullptr) continue;
+    const auto replicas = static_cast<uint32_t>(
+        sync != nullptr ? sync->replicas : bounded->replicas);
+    if (first.empty()) {
+      first = entry.spec.name;
+      rules.replicas = replicas;
+    }
+    if (replicas != rules.replicas) {
+      return Contradiction(first, entry.spec.name);
+    }
+    if (sync != nullptr) {
+      const auto backup = static_cast<uint32_t>(sync->backup);
+      if (rules.sync && backup != rules.backup) {
+        return Contradiction(first_sync, entry.spec.name);
+      }
+      rules.sync = true;
+      rules.backup = backup;
+      if (first_sync.empty()) first_sync = entry.spec.name;
+    } else {
+      const auto bound = static_cast<uint64_t>(bounded->bound);
+      rules.bound = rules.bounded ? std::min(rules.bound, bound) : bound;
+      rules.bounded = true;
+    }
+  }
+  return rules;
+}
+
+JobVariables::JobVariables(ParameterClient& client, ClosureQueue& queue,
+                           std::function<uint64_t()> term)
+    : client_(client), queue_(queue), term_(std::move(term)) {}
+
+Fence JobVariables::fence() const {
+  return {.generation = generation_, .term = term_()};
+}
+
+Task<absl::Status> JobVariables::BeginGeneration() {
+  if (generation_ != 0) co_return absl::OkStatus();
+  uint64_t last = 0;
+  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
+    const absl::StatusOr<StoreReport> report = co_await client_.Status(i);
+    if (!report.ok()) co_return report.status();
+    last = std::max(last, report->fence.generation);
+  }
+  generation_ = last + 1;
+  std::vector<VariableEntry> none;
+  absl::StatusOr<ShardMap> empty =
+      ShardMap::Make(generation_, 0, client_.num_servers(), std::move(none), 1);
+  if (!empty.ok()) co_return empty.status();
+  map_ = *std::move(empty);
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> JobVariables::Install(ShardMap map) {
+  const uint64_t term = term_();
+  absl::Status status = co_await client_.Install(map, term, watermark_);
+  if (status.ok()) {
+    map_ = std::move(map);
+    co_return status;
+  }
+  // Some servers may have taken it: what there was is the next version.
+  const std::span<const VariableEntry> entries = map_.entries();
+  std::vector<VariableEntry> copy(entries.begin(), entries.end());
+  absl::StatusOr<ShardMap> before =
+      ShardMap::Make(map.generation(), map.version() + 1, map.servers(),
+                     std::move(copy), map.next_id());
+  if (before.ok()) {
+    map_ = *std::move(before);
+    const absl::Status undone =
+        co_await client_.Install(map_, term, watermark_);
+    if (!undone.ok()) {
+      co_return WithContext(
+          status, absl::StrCat("and the variables of before could not be made "
+                               "again (",
+                               std::string(undone.message()), ")"));
+    }
+  }
+  co_return status;
+}
+
+Task<absl::Status> JobVariables::Create(std::vector<VariableSpec> specs,
+                                        Partitioner partitioner) {
+  absl::Status status = co_await BeginGeneration();
+  if (!status.ok()) co_return status;
+  if (partitioner == nullptr) {
+    partitioner = DefaultPartitioner(client_.num_servers());
+  }
+  absl::StatusOr<ShardMap> next =
+      AddVariables(map_, std::move(specs), partitioner);
+  if (!next.ok()) co_return next.status();
+  const absl::StatusOr<RoundRules> rules = RulesOf(next->entries());
+  if (!rules.ok()) co_return rules.status();
+  const RoundRules before = queue_.rules();
+  if (!queue_.SetRules(*rules)) {
+    co_return absl::FailedPreconditionError(
+        "the update modes of a job cannot change once steps have run in them: "
+        "create all variables with Sync or BoundedStaleness before the first "
+        "step");
+  }
+  ShardMap map = *std::move(next);
+  status = co_await Install(std::move(map));
+  if (!status.ok()) queue_.SetRules(before);
+  co_return status;
+}
+
+Task<absl::Status> JobVariables::Drop(std::vector<std::string> names) {
+  absl::StatusOr<ShardMap> next = DropVariables(map_, names);
+  if (!next.ok()) co_return next.status();
+  ShardMap map = *std::move(next);
+  co_return co_await Install(std::move(map));
+}
+
+Task<absl::StatusOr<std::vector<Tensor>>> JobVariables::Read(
+    std::vector<std::string> names) {
+  const ReadOptions options;
+  co_return co_await ReadByName(client_, std::move(names), options);
+}
+
+Task<absl::StatusOr<Tensor>> JobVariables::ReadRows(std::string name,
+                                                    std::vector<int64_t> ids) {
+  const ReadOptions options;
+  co_return co_await ReadRowsByName(client_, std::move(name), std::move(ids),
+                                    options);
+}
+
+Task<absl::StatusOr<UpdateResult>> JobVariables::Apply(
+    Operation operation, std::vector<VariableUpdate> updates) {
+  UpdateId id;
+  id.fence = fence();
+  id.step = queue_.BeginStep();
+  const UpdateOptions options;
+  absl::StatusOr<UpdateResult> summary = co_await UpdateByName(
+      client_, id, operation, std::move(updates), options);
+  queue_.EndStep(id.step);
+  co_return summary;
+}
+
+Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark) {
+  if (!any() || watermark <= watermark_) co_return absl::OkStatus();
+  WatermarkRequest request;
+  request.fence = fence();
+  request.watermark = watermark;
+  // It is tried again, and whoever waits for this has other things to look at.
+  UpdateOptions options;
+  options.timeout = std::chrono::seconds(1);
+  absl::Status status =
+      co_await client_.SetWatermark(std::move(request), options);
+  if (status.ok()) watermark_ = std::max(watermark_, watermark);
+  co_return status;
+}
+
+}  // namespace capstan

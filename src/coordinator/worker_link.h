@@ -1,0 +1,174 @@
+// The coordinator's side of one worker: attaches to it, has it make what it
+// needs, gives it closures, and gives them back when it is lost.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/backoff.h"
+#include "base/cancellation.h"
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "coordinator/closure_queue.h"
+#include "coordinator/dispatch_metrics.h"
+#include "coordinator/latency_window.h"
+#include "coordinator/resource_book.h"
+#include "wire/channel.h"
+#include "wire/closure.h"
+
+namespace capstan {
+
+// What all links of a coordinator share. It outlives them.
+struct LinkContext {
+  Clock& clock;
+  Logger logger;
+  Executor executor;
+  ClosureQueue& queue;
+  const ResourceBook& resources;
+  DispatchMetrics& metrics;
+  // How many closures a worker has beyond those that it runs.
+  uint32_t queued_per_worker = 2;
+  // The most bytes of tensors that a result may have.
+  uint64_t result_limit = uint64_t{1} << 30;
+  // Of the coordinator, now.
+  std::function<Office()> office;
+  std::function<Fence()> fence;
+  // How many workers there are, for InputContext.
+  std::function<int()> num_workers;
+  // Above all sessions so far.
+  std::function<uint64_t()> next_session;
+  // Another link may have something to do.
+  std::function<void()> on_ready;
+};
+
+// Lives on the context's executor. Held by a shared_ptr.
+class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
+ public:
+  // `task` is "worker/3".
+  WorkerLink(LinkContext& context, std::string task, int index,
+             std::unique_ptr<Channel> channel, Random random);
+
+  void Start();
+  // Gives back what it has, and ends. The channel is closed.
+  Task<> Stop();
+
+  // The worker is there, as others say: tries at once to attach to it.
+  void Nudge();
+  // It does not answer, as others say: asks it, and loses it if that is so. A
+  // link that waits for no answer does not notice by itself, and a call that
+  // comes after would wait for the worker to come back.
+  void OnUnreachable();
+  // Resources have come or gone.
+  void OnResources();
+
+  // Whether it could take another closure, and how many it has.
+  bool CanTake() const;
+  size_t in_flight() const;
+  // Takes one closure of the queue and sends it. False if there is none.
+  bool TakeOne();
+
+  // Tells the worker to end all closures, or one if it has it.
+  void CancelAll();
+  void CancelStep(uint64_t step);
+
+  // Asks the worker what it does.
+  Task<absl::StatusOr<WorkerReport>> Ask(Duration timeout);
+
+  LinkReport Report() const;
+  const std::string& task() const { return task_; }
+  bool ready() const { return session_ != nullptr && prepared_; }
+  // Why it is not.
+  const absl::Status& error() const { return error_; }
+
+ private:
+  using ClosurePtr = ClosureQueue::ClosurePtr;
+
+  struct Flight {
+    ClosurePtr closure;
+    MonotonicTime since;
+  };
+  // From one attachment to the loss of the worker.
+  struct Session {
+    uint64_t number = 0;
+    uint64_t incarnation = 0;
+    AttachReply reply;
+    // By name: the place in the reply.
+    absl::flat_hash_map<std::string, uint32_t> functions;
+    Cancellation cancellation;  // of all calls
+    std::map<uint64_t, Flight> in_flight;
+    absl::Status lost;     // not OK: it is over
+    bool leaving = false;  // because the worker leaves the job
+    bool alone = false;    // it runs a suspect, and nothing else
+    std::set<uint64_t> made;
+    std::map<uint64_t, absl::Status> failed;  // resources
+  };
+  using SessionPtr = std::shared_ptr<Session>;
+
+  static Task<> Run(std::shared_ptr<WorkerLink> self);
+  static Task<> RunOne(std::shared_ptr<WorkerLink> self, SessionPtr session,
+                       ClosurePtr closure, std::string body);
+  static Task<> SendCancel(std::shared_ptr<WorkerLink> self, SessionPtr session,
+                           std::vector<uint64_t> steps);
+  static Task<> Probe(std::shared_ptr<WorkerLink> self, SessionPtr session);
+  Task<absl::Status> Attach();
+  // Makes what is missing and drops what is too much.
+  Task<> MakeResources(SessionPtr session);
+  Task<absl::Status> MakeOne(SessionPtr session, uint64_t id,
+                             std::shared_ptr<const ResourceInfo> info);
+  Task<> Pause(Duration duration);
+  // Whether the worker has all the resources that there are.
+  bool HasResources(const Session& session) const;
+
+  void Fill();
+  void Send(const SessionPtr& session, const ClosurePtr& closure);
+  absl::StatusOr<uint32_t> FindFunction(const Session& session,
+                                        const FunctionInfo& function) const;
+  absl::Status CheckInputs(const Session& session,
+                           const Closure& closure) const;
+  void OnAnswer(const SessionPtr& session, const ClosurePtr& closure,
+                absl::StatusOr<Reply> reply);
+  void OnEnd(const SessionPtr& session, const ClosurePtr& closure,
+             RunReply reply, EncodedValue value);
+  // `ended`: whether a closure was taken out of those in flight for it.
+  void Lose(const SessionPtr& session, const absl::Status& status,
+            bool ended = false);
+  void Settle(const SessionPtr& session);
+
+  LinkContext& context_;
+  const std::string task_;
+  const int index_;
+  const std::unique_ptr<Channel> channel_;
+  Backoff backoff_;
+  const std::unique_ptr<Timer> timer_;
+  Event event_;  // something for Run to look at
+  Event ended_;
+  Cancellation stop_;  // of what Run waits for outside a session
+  bool stopping_ = false;
+  bool running_ = false;
+  SessionPtr session_;
+  bool prepared_ = false;  // its resources are made
+  // A suspect that waits until the worker has nothing else.
+  ClosurePtr held_;
+  // Closures that were lost with the process `blamed_incarnation_`.
+  std::vector<std::weak_ptr<Closure>> blamed_;
+  uint64_t blamed_incarnation_ = 0;
+  absl::Status error_;
+  bool complained_ = false;
+  LatencyWindow latency_;
+  Histogram& latency_metric_;
+  Counter& losses_metric_;
+  uint64_t finished_ = 0;
+  uint64_t failed_ = 0;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace capstan

@@ -1,0 +1,89 @@
+#include "launch/dispatch_desk.h"
+
+#include <asio/post.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/run_on.h"
+#include "launch/server_channels.h"
+
+namespace capstan {
+namespace {
+
+Task<> Call(std::function<void()> function) {
+  function();
+  co_return;
+}
+
+}  // namespace
+
+DispatchDesk::DispatchDesk(TaskHost& host,
+                           std::function<const Roster&()> roster, Service& next)
+    : host_(host), roster_(std::move(roster)), next_(next) {}
+
+DispatchDesk::~DispatchDesk() = default;
+
+absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> DispatchDesk::Open(
+    const CoordinatorOptions& options) {
+  absl::StatusOr<DispatcherOptions> checked =
+      CoordinatorMaker::CheckOptions(options);
+  if (!checked.ok()) return checked.status();
+  const std::lock_guard lock(opening_);
+  if (front_ != nullptr) return front_;
+  callbacks_ = std::make_unique<IoThread>();
+  checked->run_callback =
+      [executor = callbacks_->executor()](std::function<void()> callback) {
+        asio::post(executor, std::move(callback));
+      };
+  RunOn(host_.executor(), Call([&] { Make(*checked); }));
+  front_ =
+      std::make_shared<CoordinatorMaker::Impl>(host_.executor(), *dispatcher_);
+  return front_;
+}
+
+void DispatchDesk::Make(const DispatcherOptions& options) {
+  client_ = NewParameterClient(host_);
+  const auto new_channel = [this](const std::string& task,
+                                  const std::string& address) {
+    return host_.NewUnboundedChannel(task, address);
+  };
+  dispatcher_ = std::make_unique<Dispatcher>(
+      host_.clock(), host_.logger(), host_.executor(),
+      [this] { return roster_().office(); }, *client_, new_channel,
+      Random::FromOs(), options);
+  dispatcher_->Start();
+  const JobReport report = roster_().Report();
+  for (const TaskEntry& entry : report.tasks) dispatcher_->OnTask(entry);
+}
+
+void DispatchDesk::OnTask(const TaskEntry& entry) {
+  if (dispatcher_ != nullptr) dispatcher_->OnTask(entry);
+}
+
+void DispatchDesk::Close() {
+  const std::lock_guard lock(opening_);
+  if (front_ == nullptr) return;
+  RunOn(host_.executor(), dispatcher_->Stop());
+  // Callbacks that are due have their values; the thread's end would drop them.
+  RunOn(callbacks_->executor(), Call([] {}));
+  callbacks_ = nullptr;
+  RunOn(host_.executor(), Call([this] {
+          dispatcher_ = nullptr;
+          client_ = nullptr;
+        }));
+  front_ = nullptr;
+}
+
+Task<ServerReply> DispatchDesk::Serve(ServerCall& call) {
+  if (call.method() != Method::kDispatchStatus) return next_.Serve(call);
+  return Answer();
+}
+
+Task<ServerReply> DispatchDesk::Answer() {
+  ServerReply reply;
+  reply.body = EncodeDispatchReport(
+      dispatcher_ == nullptr ? DispatchReport() : dispatcher_->Report());
+  co_return reply;
+}
+
+}  // namespace capstan

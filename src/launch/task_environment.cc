@@ -1,0 +1,72 @@
+#include "launch/task_environment.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace capstan {
+namespace {
+
+// Variables that say who is in a job, and would contradict ours: see
+// DetectCluster.
+constexpr std::array<std::string_view, 5> kReplaced = {
+    "TF_CONFIG", "CAPSTAN_TASK", "CAPSTAN_JOB_ID", "CAPSTAN_CLUSTER",
+    "CAPSTAN_CLUSTER_FROM"};
+
+constexpr std::array<std::string_view, 3> kThreads = {
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "CAPSTAN_COMPUTE_THREADS"};
+
+std::string_view NameOf(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+bool IsReplaced(std::string_view name, const TaskEnvironmentOptions& options) {
+  if (name == "CAPSTAN_TLS") return !options.tls.empty();
+  if (name == "CAPSTAN_TOKEN") return !options.token.empty();
+  if (name == "CAPSTAN_CONCURRENCY") return options.concurrency > 0;
+  return std::find(kReplaced.begin(), kReplaced.end(), name) != kReplaced.end();
+}
+
+bool Has(const std::vector<std::string>& environment, std::string_view name) {
+  return std::any_of(
+      environment.begin(), environment.end(),
+      [name](const std::string& entry) { return NameOf(entry) == name; });
+}
+
+}  // namespace
+
+std::vector<std::string> TaskEnvironment(
+    TaskId task, const ClusterSpec& spec,
+    const TaskEnvironmentOptions& options) {
+  std::vector<std::string> environment;
+  for (const std::string& entry : options.inherited) {
+    if (!IsReplaced(NameOf(entry), options)) environment.push_back(entry);
+  }
+  environment.push_back(fmt::format(
+      R"(TF_CONFIG={{"cluster":{},"task":{{"type":"{}","index":{}}}}})",
+      spec.ToJson(), RoleName(task.role), task.index));
+  environment.push_back("CAPSTAN_TASK=" + task.ToString());
+  environment.push_back("CAPSTAN_JOB_ID=" + options.job_id);
+  // In a step of Slurm or a pod of Kubernetes there is another description.
+  environment.push_back("CAPSTAN_CLUSTER_FROM=tf_config");
+  if (!options.tls.empty()) environment.push_back("CAPSTAN_TLS=" + options.tls);
+  if (!options.token.empty()) {
+    environment.push_back("CAPSTAN_TOKEN=" + options.token);
+  }
+  if (options.concurrency > 0) {
+    environment.push_back(
+        fmt::format("CAPSTAN_CONCURRENCY={}", options.concurrency));
+  }
+  if (options.compute_threads > 0) {
+    for (const std::string_view name : kThreads) {
+      if (Has(options.inherited, name)) continue;
+      environment.push_back(
+          fmt::format("{}={}", name, options.compute_threads));
+    }
+  }
+  return environment;
+}
+
+}  // namespace capstan

@@ -1,0 +1,54 @@
+// What the coordinator knows of one task, and how what it hears of the task
+// changes that.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capstan/cluster_spec.h"
+#include "wire/membership.h"
+
+namespace capstan {
+
+// Not thread-safe.
+class TaskRecord {
+ public:
+  // A task that has not been seen yet. `joined`: it was not in the job from the
+  // start, and may leave.
+  TaskRecord(TaskId task, std::string address, bool joined, MonotonicTime now);
+
+  // It answers. Returns whether its state, or its process, is another now.
+  bool OnReport(TaskReport report, MonotonicTime now, const Logger& logger);
+  // It does not answer, or refuses. Returns whether its state is another now.
+  bool OnError(const absl::Status& error, MonotonicTime now,
+               const Logger& logger);
+  // A process says that it will be this task.
+  void OnJoin(MonotonicTime now) { last_sign_ = now; }
+
+  TaskId task() const { return task_; }
+  const std::string& address() const { return entry_.address; }
+  // Whether it answers now.
+  bool answers() const;
+  // Whether the start of the job waits for it: evaluators stand beside the
+  // training, and who joins comes when it comes.
+  bool needed() const;
+  // Whether it has joined, and has given no sign for longer than `patience`.
+  bool HasLeft(MonotonicTime now, Duration patience) const;
+  // Of the last call; OK if it was answered.
+  const absl::Status& error() const { return error_; }
+  TaskEntry Entry(MonotonicTime now) const;
+
+ private:
+  void SetState(TaskState state, MonotonicTime now);
+
+  TaskId task_;
+  bool joined_;
+  absl::Status error_;
+  TaskEntry entry_;  // but for since_ms
+  MonotonicTime since_;
+  MonotonicTime last_sign_;  // it answered, or joined
+};
+
+}  // namespace capstan

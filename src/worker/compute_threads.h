@@ -1,0 +1,50 @@
+// Threads for code that blocks or computes, beside those for I/O.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/event.h"
+#include "base/task.h"
+
+namespace capstan {
+
+// Thread-safe.
+class ComputeThreads {
+ public:
+  explicit ComputeThreads(int count);
+  // Waits for what runs; what has not begun is dropped.
+  ~ComputeThreads();
+  ComputeThreads(const ComputeThreads&) = delete;
+  ComputeThreads& operator=(const ComputeThreads&) = delete;
+
+  // Runs `work` on one of the threads, in the order of the calls, and resumes
+  // on the calling coroutine's executor when it is done. It must not throw, and
+  // what it refers to must live until then.
+  Task<> Run(std::function<void()> work);
+
+  // How many run now, or wait to.
+  size_t busy() const;
+
+ private:
+  struct Job {
+    std::function<void()> work;
+    Executor executor;
+    std::shared_ptr<Event> done;
+  };
+  void Loop();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;  // something to do, or the end
+  std::deque<Job> jobs_;          // guarded by mutex_
+  size_t running_ = 0;            // guarded by mutex_
+  bool stopping_ = false;         // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace capstan

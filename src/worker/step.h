@@ -1,0 +1,79 @@
+// One run of a closure: what it reads and updates goes under its step's id, and
+// ends when the step is cancelled.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cancellation.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/task.h"
+#include "capstan/tensor.h"
+#include "capstan/variable.h"
+#include "client/by_name.h"
+#include "client/parameter_client.h"
+#include "wire/closure.h"
+
+namespace capstan {
+
+// Lives on the executor of its client, but for what is said to be thread-safe.
+class Step {
+ public:
+  // What is passed by reference must outlive the step. `id` is that of the
+  // step's first update.
+  Step(Clock& clock, ParameterClient& client, const UpdateId& id,
+       const FunctionInfo& function);
+
+  // Variables; see client/by_name.h for the errors. Cancelled at once when the
+  // step is.
+  Task<absl::StatusOr<std::vector<Tensor>>> Read(
+      std::vector<std::string> variables);
+  Task<absl::StatusOr<Tensor>> ReadRows(std::string variable,
+                                        std::vector<int64_t> ids);
+  // The next update of the step. FailedPrecondition in a function that only
+  // reads.
+  Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
+                                           std::vector<VariableUpdate> updates);
+  // Cancelled as soon as the step is, OK after `duration`.
+  Task<absl::Status> Sleep(Duration duration);
+
+  // Ends what the step waits for.
+  void Cancel();
+  // Thread-safe.
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+
+  // It has a thread to run on.
+  void Start() { started_ = true; }
+  RunningClosure Report() const;
+
+  // Constant; thread-safe.
+  const UpdateId& id() const { return id_; }
+  const FunctionInfo& function() const { return function_; }
+
+ private:
+  class Wait;
+
+  // Makes sure that the client has heard of the step's generation.
+  Task<absl::Status> Prepare();
+  ReadOptions Reading();
+
+  Clock& clock_;
+  ParameterClient& client_;
+  const UpdateId id_;
+  const FunctionInfo& function_;
+  const MonotonicTime since_;
+  std::atomic<bool> cancelled_ = false;
+  Cancellation cancellation_;
+  uint32_t next_update_ = 0;
+  SeenVersions seen_;  // by what it has read
+  bool started_ = false;
+  // What it waits for now, the last to begin.
+  std::string waits_for_;
+  MonotonicTime waits_since_;
+};
+
+}  // namespace capstan

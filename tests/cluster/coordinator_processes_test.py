@@ -1,0 +1,951 @@
+#!/usr/bin/env python3
+"""Training with real processes that are killed, stopped, cut off and told to
+leave. Whatever happens, every step is applied once: counters are compared with
+==. docs/failures.md says which test stands for which promise.
+
+    tests/cluster/coordinator_processes_test.py BIN_DIR [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import queue
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from processes import BIN, CAPSTAN, PATIENCE, environment, free_ports
+
+PROGRAM = BIN / "coordinator_program"
+LOOK = 0.005  # seconds between two looks at something
+
+
+class Relay:
+    """Stands between a task and those who call it. A cut relay loses nothing,
+    as a network that is cut does not lose what TCP repeats: it holds it until
+    it is mended."""
+
+    def __init__(self, port, target):
+        self.target = target
+        self.callers = threading.Event()  # what they send passes
+        self.answers = threading.Event()  # what they are sent passes
+        self.mend()
+        self.held = 0  # bytes of the largest piece that callers wait with
+        self.given_up = False  # the task has closed a connection meanwhile
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def cut(self):
+        self.callers.clear()
+        self.answers.clear()
+
+    def hold(self):
+        """Holds what callers send, and not what they are sent."""
+        self.held = 0
+        self.given_up = False
+        self.callers.clear()
+
+    def mend(self):
+        self.callers.set()
+        self.answers.set()
+
+    def accept(self):
+        while True:
+            try:
+                caller, _ = self.listener.accept()
+            except OSError:
+                return
+            self.sockets.append(caller)
+            threading.Thread(target=self.connect, args=(caller,),
+                             daemon=True).start()
+
+    def connect(self, caller):
+        self.callers.wait()
+        try:
+            task = socket.create_connection(("127.0.0.1", self.target))
+        except OSError:
+            caller.close()
+            return
+        for one in (caller, task):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sockets.append(task)
+        threading.Thread(target=self.pump, args=(task, caller, self.answers),
+                         daemon=True).start()
+        self.pump(caller, task, self.callers)
+
+    def pump(self, source, sink, passes):
+        """Until the source has ended, and all that it sent has passed."""
+        while True:
+            try:
+                piece = source.recv(1 << 16)
+            except OSError:
+                piece = b""
+            if not self.callers.is_set():
+                if passes is self.callers:
+                    self.held = max(self.held, len(piece))
+                elif not piece:
+                    self.given_up = True
+            passes.wait()
+            try:
+                if not piece:
+                    sink.shutdown(socket.SHUT_WR)
+                    return
+                sink.sendall(piece)
+            except OSError:
+                return
+
+    def close(self):
+        self.mend()
+        self.listener.close()
+        for one in self.sockets:
+            one.close()
+
+
+class Job(unittest.TestCase):
+    """A chief that the test talks to, `workers` workers and two servers."""
+
+    workers = 2
+    options = ()
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="capstan-coordinator-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        (self.dir / "notes").mkdir()
+        ports = free_ports(self.workers + 3)
+        self.ports = {"chief/0": ports[0], "ps/0": ports[1], "ps/1": ports[2]}
+        for i in range(self.workers):
+            self.ports[f"worker/{i}"] = ports[3 + i]
+        self.tasks = {}
+        self.variables = {}
+
+    def start_all(self):
+        for name in sorted(self.ports, reverse=True):
+            self.start(name)
+        self.expect_answer("ready")
+        self.await_status(ready=self.workers)
+
+    def tf_config(self, name, **ports):
+        """What a task is told; `ports` are those that it sees elsewhere."""
+        ports = self.ports | {task.replace("_", "/"): port
+                              for task, port in ports.items()}
+        cluster = {}
+        for task, port in sorted(ports.items()):
+            cluster.setdefault(task.split("/")[0], []).append(
+                f"127.0.0.1:{port}")
+        role, index = name.split("/")
+        return json.dumps({"cluster": cluster,
+                           "task": {"type": role, "index": int(index)}})
+
+    def start(self, name, config=None, **variables):
+        command = [PROGRAM, self.dir / "notes", *self.options]
+        if name.startswith("ps/"):
+            command = [CAPSTAN, "server"]
+        elif name.startswith("worker/"):
+            command = command[:2]
+        env = environment(TF_CONFIG=config or self.tf_config(name),
+                          CAPSTAN_JOB_ID="test", **self.variables, **variables)
+        pipe = subprocess.PIPE if name == "chief/0" else subprocess.DEVNULL
+        with open(self.log_file(name), "a") as log:
+            task = subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe,
+                                    stderr=log, text=True)
+        if name == "chief/0":
+            self.answers = queue.Queue()
+            reader = threading.Thread(target=self.read_answers,
+                                      args=(task.stdout, self.answers))
+            reader.start()
+            self.addCleanup(reader.join)
+            self.addCleanup(self.close, task.stdin)
+        self.addCleanup(task.wait)
+        self.addCleanup(task.kill)
+        self.tasks[name] = task
+        return task
+
+    @staticmethod
+    def read_answers(pipe, answers):
+        with pipe:
+            for line in pipe:
+                answers.put(line.rstrip("\n"))
+        answers.put(None)
+
+    @staticmethod
+    def close(pipe):
+        try:
+            pipe.close()
+        except BrokenPipeError:
+            pass
+
+    def log_file(self, name):
+        return self.dir / f"{name.replace('/', '-')}.log"
+
+    def log(self, name="chief/0"):
+        return self.log_file(name).read_text()
+
+    # --- What the chief is told, and says.
+
+    def tell(self, line):
+        self.tasks["chief/0"].stdin.write(line + "\n")
+        self.tasks["chief/0"].stdin.flush()
+
+    def answer(self):
+        try:
+            answer = self.answers.get(timeout=PATIENCE)
+        except queue.Empty:
+            self.fail("no answer; the chief's log:\n" + self.log())
+        self.assertIsNotNone(answer, self.log())
+        return answer
+
+    def ask(self, line):
+        self.tell(line)
+        return self.answer()
+
+    def expect_answer(self, answer):
+        self.assertEqual(self.answer(), answer, self.log())
+
+    def expect(self, line, answer):
+        self.assertEqual(self.ask(line), answer, self.log())
+
+    def expect_error(self, code, task, text=""):
+        """The answer is this error; returns its message."""
+        answer = self.answer()
+        self.assertTrue(answer.startswith("error "), answer)
+        _, found, culprit, waited, message = answer.split(" ", 4)
+        self.assertEqual((found, culprit), (code, task), answer)
+        self.assertIn(text, message)
+        self.waited = int(waited)
+        return message
+
+    def status(self):
+        return {name: int(number) for name, number in
+                (pair.split("=") for pair in self.ask("status").split())}
+
+    def capstan_status(self, *flags):
+        """What `capstan status` says: its exit code and its lines."""
+        done = subprocess.run(
+            [CAPSTAN, "status", *flags], text=True, capture_output=True,
+            env=environment(TF_CONFIG=self.tf_config("chief/0"),
+                            CAPSTAN_JOB_ID="test"), timeout=PATIENCE)
+        return done.returncode, done.stdout.splitlines()
+
+    # --- What the test waits for.
+
+    def wait_for(self, look, what):
+        """Until `look` returns something true, which is returned."""
+        deadline = time.monotonic() + PATIENCE
+        while not (seen := look()):
+            self.assertLess(time.monotonic(), deadline,
+                            f"{what()}; the chief's log:\n{self.log()}")
+            time.sleep(LOOK)
+        return seen
+
+    def await_status(self, **wanted):
+        seen = {}
+
+        def look():
+            seen.update(self.status())
+            return all(seen[name] == wanted[name] for name in wanted)
+        self.wait_for(look, lambda: f"waited for {wanted}, saw {seen}")
+
+    def await_task(self, name, state):
+        self.wait_for(lambda: f"{name}={state}" in self.ask("tasks").split(),
+                      lambda: f"waited for {name} to be {state}")
+
+    def at(self, gate):
+        """Functions that came to a gate, the first one first: (step, task,
+        pid)."""
+        files = sorted((self.dir / "notes").glob(f"{gate}.*"),
+                       key=lambda file: file.stat().st_mtime_ns)
+        found = [file.name.split(".")[1:] for file in files]
+        return [(int(step), task.replace("-", "/"), int(pid))
+                for step, task, pid in found]
+
+    def await_at(self, gate, count):
+        self.wait_for(lambda: len(self.at(gate)) >= count,
+                      lambda: f"waited for {count} at {gate}")
+        self.assertEqual(len(self.at(gate)), count)
+        return self.at(gate)
+
+    def await_log(self, text, count=1, name="chief/0"):
+        self.wait_for(lambda: len(re.findall(text, self.log(name))) >= count,
+                      lambda: f"waited for {count} x {text!r}")
+
+    # --- What the test does to the job.
+
+    def open(self, gate):
+        (self.dir / "notes" / gate).touch()
+
+    def kill(self, *names):
+        for name in names:
+            self.tasks[name].kill()
+        for name in names:
+            self.assertEqual(self.tasks[name].wait(PATIENCE), -signal.SIGKILL)
+
+    def stop(self, name):
+        """Stops a process: its threads do not all stop at once."""
+        pid = self.tasks[name].pid
+        os.kill(pid, signal.SIGSTOP)
+
+        def stopped():
+            stats = pathlib.Path(f"/proc/{pid}/task").glob("*/stat")
+            return {stat.read_text().rsplit(")", 1)[1].split()[0]
+                    for stat in stats} == {"T"}
+        self.wait_for(stopped, lambda: f"{name} does not stop")
+
+    def end(self, **codes):
+        """Ends the job: all that live exit with 0, or the code given."""
+        alive = [name for name, task in self.tasks.items()
+                 if task.poll() is None]
+        # The chief tells those that it can reach.
+        for name in alive:
+            self.wait_for(lambda: f" {name}=unreachable" not in
+                          self.ask("tasks"),
+                          lambda: f"{name} cannot be reached")
+        self.close(self.tasks["chief/0"].stdin)
+        for name in alive:
+            self.assertEqual(self.tasks[name].wait(PATIENCE),
+                             codes.get(name.replace("/", "_"), 0),
+                             f"{name}: {self.log(name)}")
+
+
+class KilledWorkers(Job):
+
+    def test_killed_between_functions_and_restarted(self):
+        self.start_all()
+        self.expect("schedule increment 2", "scheduled 2")
+        self.expect("join", "joined")
+        self.kill("worker/0")
+        self.start("worker/0")
+        self.expect("schedule increment 2", "scheduled 2")
+        self.expect("join", "joined")
+        self.expect("read", "first=4 second=0")
+        self.await_status(ready=2)
+        self.end()
+
+    def test_killed_in_the_middle_of_a_step(self):
+        self.start_all()
+        self.expect("schedule halves 6 gate", "scheduled 6")
+        step, task, _ = self.await_at("gate", 2)[0]
+        self.kill(task)
+        self.tell("join")
+        # Another has begun with the same step, whose first half is there.
+        self.start(task)
+        self.await_log(f"{task} is lost with 3 functions")
+        self.open("gate")
+        self.expect_answer("joined")
+        self.expect("read", "first=6 second=6")
+        self.expect("values", "ok=6")
+        self.assertEqual([one[0] for one in self.at("gate")].count(step),
+                         2)
+        self.end()
+
+    def test_two_killed_together_and_restarted(self):
+        self.start_all()
+        self.expect("schedule halves 10 gate", "scheduled 10")
+        self.await_at("gate", 2)
+        self.tell("join")
+        self.kill("worker/0", "worker/1")
+        self.start("worker/0")
+        self.start("worker/1")
+        self.open("gate")
+        self.expect_answer("joined")
+        self.expect("read", "first=10 second=10")
+        self.end()
+
+    def test_the_same_killed_twice(self):
+        self.start_all()
+        self.expect("schedule halves 10 gate", "scheduled 10")
+        self.await_at("gate", 2)
+        self.tell("join")
+        self.kill("worker/1")
+        again = self.start("worker/1")
+        # It has work again, and is killed with it.
+        self.wait_for(lambda: again.pid in [one[2] for one
+                                            in self.at("gate")],
+                      lambda: "worker/1 is not used again")
+        self.kill("worker/1")
+        self.start("worker/1")
+        self.open("gate")
+        self.expect_answer("joined")
+        self.expect("read", "first=10 second=10")
+        self.expect("values", "ok=10")
+        self.end()
+
+    def test_killed_for_good_others_finish(self):
+        self.start_all()
+        self.expect("schedule halves 10 gate", "scheduled 10")
+        self.await_at("gate", 2)
+        self.kill("worker/0")
+        self.open("gate")
+        self.expect("join", "joined")
+        self.expect("read", "first=10 second=10")
+        status = self.status()
+        self.assertEqual((status["finished"], status["failed"],
+                          status["ready"]), (10, 0, 1))
+        self.end()
+
+    def test_killed_while_it_has_nothing_to_do(self):
+        # Nobody waits for an answer of its when it dies.
+        self.start_all()
+        self.kill("worker/0")
+        self.expect("schedule increment 10", "scheduled 10")
+        self.expect("join", "joined")
+        self.expect("read", "first=10 second=0")
+        self.end()
+
+    def test_variables_are_read_while_a_worker_dies(self):
+        self.start_all()
+        self.expect("watch", "watching")
+        for gate in ("one", "two"):
+            self.expect(f"schedule halves 4 {gate}", "scheduled 4")
+            self.await_at(gate, 2)
+            self.kill("worker/1")
+            self.start("worker/1")
+            self.await_status(ready=2)
+            self.open(gate)
+            self.expect("join", "joined")
+        self.expect("unwatch", "reads failed=0")
+        self.expect("read", "first=8 second=8")
+        self.end()
+
+
+class Storm(Job):
+    workers = 4
+
+    def test_workers_are_killed_and_stopped_all_the_time(self):
+        steps = 10_000
+        self.start_all()
+        self.open("gate")
+        self.expect(f"spread halves {steps} gate 4", "spread")
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}", flush=True)
+        choose = random.Random(seed)
+        faults = 0
+        while self.status()["finished"] < steps:
+            time.sleep(choose.uniform(0.02, 0.12))
+            worker = f"worker/{choose.randrange(self.workers)}"
+            if choose.randrange(8) == 0:
+                # Not for long enough to be given up, or just so.
+                self.stop(worker)
+                time.sleep(choose.choice((0.1, 1.6)))
+                self.tasks[worker].send_signal(signal.SIGCONT)
+            else:
+                self.kill(worker)
+                self.start(worker)
+            faults += 1
+        self.expect("spread_end", f"scheduled {steps}")
+        self.expect("join", "joined")
+        print(f"{faults} faults, {self.status()['retries']} retries",
+              flush=True)
+        self.expect("read", f"first={steps} second={steps}")
+        self.expect("values", f"ok={steps}")
+        self.end()
+
+
+class FailingFunctions(Job):
+
+    def test_worker_killed_before_another_function_fails(self):
+        self.start_all()
+        self.expect("schedule wait 1 never", "scheduled 1")
+        _, task, _ = self.await_at("never", 1)[0]
+        self.expect("schedule fail 1 fail", "scheduled 1")
+        self.await_at("fail", 1)
+        self.kill(task)
+        self.await_log(f"{task} is lost with 1 functions")
+        self.open("fail")
+        self.tell("join")
+        self.expect_error("Unknown", f"worker/{1 - int(task[-1])}",
+                          "told to fail")
+        self.expect("values", "Cancelled=1 Unknown=1")
+        self.expect("errors", "Unknown")
+        self.check_new_work()
+
+    def test_worker_killed_after_another_function_has_failed(self):
+        # The error waits for a function that does not look at Cancelled, until
+        # that is lost with its worker.
+        self.start_all()
+        self.expect("schedule stubborn 1 never", "scheduled 1")
+        _, task, _ = self.await_at("never", 1)[0]
+        self.expect("schedule fail 1 fail", "scheduled 1")
+        self.open("fail")
+        self.await_status(failed=1, in_flight=1)
+        self.tell("join")
+        self.kill(task)
+        self.expect_error("Unknown", f"worker/{1 - int(task[-1])}",
+                          "told to fail")
+        self.expect("values", "Cancelled=1 Unknown=1")
+        self.check_new_work()
+
+    def check_new_work(self):
+        self.expect("schedule increment 4", "scheduled 4")
+        self.expect("join", "joined")
+        self.expect("read", "first=4 second=0")
+        self.end()
+
+
+class LostServers(Job):
+
+    def lose(self, line):
+        """Kills ps/1 while the chief does what `line` says, which fails."""
+        self.start_all()
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        self.await_at("gate", 2)
+        self.tell(line)
+        self.kill("ps/1")
+        killed = time.monotonic()
+        message = self.expect_error("Unavailable", "ps/1", "ps/1 at ")
+        print(f"'{line}' threw {time.monotonic() - killed:.2f} s after ps/1 "
+              f"was killed: {message}", flush=True)
+        # What ran was told.
+        self.await_at("cancelled", 2)
+
+    def test_join_throws(self):
+        self.lose("join")
+        self.expect("values", "Cancelled=2")
+        # And everything else does.
+        for line in ("schedule increment 1", "done", "join"):
+            self.tell(line)
+            self.expect_error("Unavailable", "ps/1", "is lost")
+        self.end()
+
+    def test_schedule_throws(self):
+        self.lose("until_error schedule")
+        self.end()
+
+    def test_done_throws(self):
+        self.lose("until_error done")
+        self.end()
+
+    def test_stopped_server_is_missed_until_it_goes_on(self):
+        self.start_all()
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        self.await_at("gate", 2)
+        self.tell("join")
+        self.stop("ps/1")
+        self.expect_error("Unavailable", "ps/1", "is lost")
+        self.expect("values", "Cancelled=2")
+        self.tasks["ps/1"].send_signal(signal.SIGCONT)
+        self.wait_for(lambda: self.ask("join") == "joined",
+                      lambda: "ps/1 is still missed")
+        # Everything that it held is there.
+        self.open("gate")
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        self.expect("join", "joined")
+        self.expect("read", "first=4 second=2")
+        self.end()
+
+    def test_restarted_server_has_lost_the_variables(self):
+        self.start_all()
+        self.expect("schedule increment 2", "scheduled 2")
+        self.expect("join", "joined")
+        self.kill("ps/1")
+        self.start("ps/1")
+        self.await_task("ps/1", "restarted")
+        self.tell("until_error join")
+        self.expect_error("Unavailable", "ps/1",
+                          "was restarted and has lost the variables")
+        self.end()
+
+
+class TaskStates(Job):
+
+    def expect_states(self, **others):
+        """All tasks are healthy but `others`, says the chief, and so does
+        `capstan status`."""
+        wanted = {name: "healthy" for name in self.ports}
+        wanted.update({name.replace("_", "/"): state
+                       for name, state in others.items()})
+
+        def states():
+            return dict(pair.split("=") for pair in self.ask("tasks").split())
+        self.wait_for(lambda: states() == wanted,
+                      lambda: f"waited for {wanted}, saw {states()}")
+        code, lines = self.capstan_status()
+        shown = {words[0]: words[2].rstrip(",") for words
+                 in (line.split() for line in lines)
+                 if len(words) > 2 and words[0] in wanted and ":" in words[1]}
+        self.assertEqual(shown, wanted, lines)
+        self.assertEqual(code, 1 if "unreachable" in wanted.values() else 0)
+        return "\n".join(lines)
+
+    def test_killed_tasks_are_named_and_come_back(self):
+        self.start_all()
+        self.expect_states()
+        self.kill("worker/1")
+        said = self.expect_states(worker_1="unreachable")
+        self.assertRegex(said, r"\nworker/1 at 127\.0\.0\.1:\d+: ")
+        self.start("worker/1")
+        self.expect_states(worker_1="restarted")
+        self.kill("ps/1")
+        self.expect_states(worker_1="restarted", ps_1="unreachable")
+        self.kill("ps/0")
+        self.expect_states(worker_1="restarted", ps_0="unreachable",
+                           ps_1="unreachable")
+        self.start("ps/0")
+        self.start("ps/1")
+        self.expect_states(worker_1="restarted", ps_0="restarted",
+                           ps_1="restarted")
+        self.end()
+
+
+class Watchdog(Job):
+    options = ("watchdog=1000",)
+
+    def test_says_what_each_task_waits_for(self):
+        slow = [self.dir / "notes" / f"slow-worker-{i}" for i in range(2)]
+        for file in slow:
+            file.touch()
+        self.start_all()
+        self.expect("schedule wait 1 gate", "scheduled 1")
+        step, task, _ = self.await_at("gate", 1)[0]
+        self.expect("schedule increment 4", "scheduled 4")
+        other = f"worker/{1 - int(task[-1])}"
+        self.tell("join")
+        title = r"no function has finished for 1 s; 5 run, 0 are queued\."
+        self.await_log(title, count=2)
+        lines = [
+            rf"  {task}: step {step} \('wait'\), there since \d+ ms, computes",
+            rf"  {task}: step \d+ \('increment'\), there since \d+ ms, waits "
+            "for the functions before it",
+            rf"  {other}: step \d+ \('increment'\), there since \d+ ms, waits "
+            r"for a sleep since \d+ ms"]
+        for line in lines:
+            self.await_log(line, count=2)
+        for file in slow:
+            file.unlink()
+        self.open("gate")
+        self.expect_answer("joined")
+        self.expect("read", "first=4 second=0")
+        said = self.log().count("no function has finished")
+        # Time in which it would speak again, twice.
+        time.sleep(2.2)
+        self.assertEqual(self.log().count("no function has finished"), said)
+        self.end()
+
+
+class FullQueue(Job):
+    workers = 3
+    options = ("queue_capacity=4",)
+
+    def test_all_workers_are_killed_and_restarted(self):
+        self.start_all()
+        self.expect("spread halves 60 gate 4", "spread")
+        self.await_at("gate", 3)
+        # Each has one that runs and two more.
+        self.await_status(queued=4, in_flight=9)
+        workers = [f"worker/{i}" for i in range(3)]
+        self.kill(*workers)
+        # What comes back finds a place, full or not.
+        self.await_status(queued=13, in_flight=0, ready=0)
+        for worker in workers:
+            self.start(worker)
+        self.open("gate")
+        self.expect("spread_end", "scheduled 60")
+        self.expect("join", "joined")
+        self.expect("read", "first=60 second=60")
+        self.expect("values", "ok=60")
+        self.end()
+
+
+class Poison(Job):
+    workers = 4
+
+    def test_closure_that_kills_its_workers(self):
+        slow = [self.dir / "notes" / f"slow-worker-{i}" for i in range(4)]
+        for file in slow:
+            file.touch()
+        self.start_all()
+        self.expect("schedule poison 1 poison", "scheduled 1")
+        self.expect("schedule increment 40", "scheduled 40")
+        self.await_status(in_flight=12, queued=29)
+        for file in slow:
+            file.unlink()
+        # All but the two that the worker of the poison has at hand.
+        self.await_status(finished=38, in_flight=3)
+        lost = [self.take_poison(1)]
+        # Those run elsewhere, and the poison runs alone.
+        self.await_status(finished=40, in_flight=1, retries=3)
+        lost.append(self.take_poison(2))
+        self.tell("join")
+        lost.append(self.take_poison(3))
+        message = self.expect_error("Aborted", "-", "poisoned closure: step 1 "
+                                    "('poison') was lost with 3 workers")
+        self.assertTrue(message.endswith(f"[PoisonedClosure {' '.join(lost)}]"),
+                        (message, lost))
+        self.expect("read", "first=40 second=0")
+        self.expect("values", "Aborted=1 ok=40")
+        self.await_status(finished=40, failed=1, retries=4, ready=4)
+        self.expect("schedule increment 10", "scheduled 10")
+        self.expect("join", "joined")
+        self.expect("read", "first=50 second=0")
+        self.end()
+
+    def take_poison(self, number):
+        """Lets it kill its worker, which is restarted and returned."""
+        _, task, pid = self.await_at(f"poison{number}", 1)[0]
+        self.assertEqual(self.tasks[task].pid, pid)
+        self.open(f"poison{number}")
+        self.assertEqual(self.tasks[task].wait(PATIENCE), -signal.SIGKILL)
+        self.start(task)
+        return task
+
+
+class SilentWorkers(Job):
+
+    def test_stopped_in_the_middle_of_a_step(self):
+        self.start_all()
+        self.expect("schedule halves 1 gate", "scheduled 1")
+        step, task, _ = self.await_at("gate", 1)[0]
+        other = f"worker/{1 - int(task[-1])}"
+        self.stop(task)
+        stopped = time.monotonic()
+        self.tell("join")
+        again = self.await_at("gate", 2)[1]
+        print(f"a step of a stopped worker ran elsewhere after "
+              f"{time.monotonic() - stopped:.2f} s", flush=True)
+        self.assertEqual(again[:2], (step, other))
+        self.open("gate")
+        self.expect_answer("joined")
+        self.expect("read", "first=1 second=1")
+        # It wakes in front of an open gate.
+        self.tasks[task].send_signal(signal.SIGCONT)
+        self.await_task(task, "healthy")
+        self.check_both_are_used()
+        self.expect("read", "first=3 second=3")
+        self.end()
+
+    def test_cut_off_in_the_middle_of_a_step(self):
+        inside = free_ports(1)[0]
+        relay = Relay(self.ports["worker/0"], inside)
+        self.addCleanup(relay.close)
+        self.start("worker/0", CAPSTAN_LISTEN=f"127.0.0.1:{inside}")
+        for name in ("worker/1", "ps/0", "ps/1", "chief/0"):
+            self.start(name)
+        self.expect_answer("ready")
+        self.await_status(ready=2)
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        steps = {task: step for step, task, _ in self.await_at("gate", 2)}
+        relay.cut()
+        self.await_log("worker/0 is lost with 1 functions")
+        self.open("gate")
+        # worker/0 goes on as well, and nobody hears of it.
+        self.expect("join", "joined")
+        self.assertEqual(self.at("gate")[2:][0][:2],
+                         (steps["worker/0"], "worker/1"))
+        self.expect("read", "first=2 second=2")
+        self.await_task("worker/0", "unreachable")
+        relay.mend()
+        self.await_task("worker/0", "healthy")
+        self.check_both_are_used()
+        self.expect("read", "first=4 second=4")
+        self.end()
+
+    def check_both_are_used(self):
+        self.await_status(ready=2)
+        self.expect("schedule halves 2 again", "scheduled 2")
+        tasks = {task for _, task, _ in self.await_at("again", 2)}
+        self.assertEqual(tasks, {"worker/0", "worker/1"})
+        self.open("again")
+        self.expect("join", "joined")
+
+    def test_update_that_arrives_when_its_worker_is_dead(self):
+        # What worker/0 sends to the server of 'second' is held on the way.
+        relay = Relay(free_ports(1)[0], self.ports["ps/1"])
+        self.addCleanup(relay.close)
+        port = relay.listener.getsockname()[1]
+        config = self.tf_config("worker/0", ps_1=port)
+        for name in ("worker/1", "ps/0", "ps/1", "chief/0"):
+            self.start(name)
+        # A server gives up a peer that is silent for 1.5 s. Then nothing was
+        # late, and it is tried again.
+        for attempt in range(1, 6):
+            self.start("worker/0", config)
+            if attempt == 1:
+                self.expect_answer("ready")
+            self.await_status(ready=2)
+            late = self.send_late(relay, attempt)
+            self.expect("read", f"first={4 * attempt} second={4 * attempt}")
+            if late:
+                break
+        self.assertTrue(late)
+        self.wait_for(lambda: self.duplicates() ==
+                      {"first": attempt, "second": 1},
+                      lambda: f"duplicates are {self.duplicates()}")
+        self.expect("read", f"first={4 * attempt} second={4 * attempt}")
+        self.end()
+
+    def send_late(self, relay, attempt):
+        """Runs four steps; one of them loses its worker while an update is on
+        its way. Whether the server was still there for it when it arrived."""
+        # Both workers have connections to both servers.
+        self.expect(f"schedule halves 2 before{attempt}", "scheduled 2")
+        self.await_at(f"before{attempt}", 2)
+        self.open(f"before{attempt}")
+        self.expect("join", "joined")
+        self.expect(f"schedule halves 2 gate{attempt}", "scheduled 2")
+        self.await_at(f"gate{attempt}", 2)
+        relay.hold()
+        self.open(f"gate{attempt}")
+        # More than the header that a ping is.
+        self.wait_for(lambda: relay.held > 56, lambda: "nothing is sent")
+        self.kill("worker/0")
+        self.expect("join", "joined")
+        self.expect("read", f"first={4 * attempt} second={4 * attempt}")
+        given_up = relay.given_up
+        relay.mend()
+        return not given_up
+
+    def duplicates(self):
+        """Of each variable: how often it was sent an update that it had."""
+        _, lines = self.capstan_status("--variables")
+        # NAME SHARD SERVER BYTES VERSION APPLIED DUPLICATES
+        return {words[0]: int(words[6]) for words
+                in (line.split() for line in lines)
+                if words[:1] in (["first"], ["second"])}
+
+    def test_slow_worker_does_not_hold_up_others(self):
+        slow = self.dir / "notes" / "slow-worker-0"
+        slow.touch()
+        self.start_all()
+        self.expect("schedule increment 40", "scheduled 40")
+        # It runs one, and has two more at hand.
+        self.await_status(finished=37, in_flight=3)
+        self.expect("read", "first=37 second=0")
+        slow.unlink()
+        self.expect("join", "joined")
+        self.expect("read", "first=40 second=0")
+        self.end()
+
+
+class Balance(Job):
+
+    def test_idle_workers_come_first(self):
+        self.start_all()
+        for i in range(20):
+            self.expect("schedule increment 2", "scheduled 2")
+            self.expect("join", "joined")
+            self.expect(f"schedule wait 2 gate{i}", "scheduled 2")
+            tasks = {task for _, task, _ in self.await_at(f"gate{i}", 2)}
+            self.assertEqual(tasks, {"worker/0", "worker/1"})
+            self.open(f"gate{i}")
+            self.expect("join", "joined")
+        self.expect("read", "first=40 second=0")
+        self.end()
+
+
+class NoWorkers(Job):
+
+    def test_says_so_and_goes_on_when_one_is_back(self):
+        self.start_all()
+        self.kill("worker/0", "worker/1")
+        self.expect("schedule increment 5", "scheduled 5")
+        self.tell("join")
+        self.await_log(r"5 functions wait, since \d+ s: no worker is ready: "
+                       r"worker/0 \(.+\), worker/1 \(.+\)")
+        self.start("worker/1")
+        self.expect_answer("joined")
+        self.expect("read", "first=5 second=0")
+        self.end()
+
+
+class NoWorkersForGood(Job):
+    options = ("no_worker_timeout=2000",)
+
+    def test_fails_with_the_list(self):
+        self.start_all()
+        self.kill("worker/0", "worker/1")
+        self.expect("schedule increment 5", "scheduled 5")
+        self.tell("join")
+        message = self.expect_error("Unavailable", "-")
+        self.assertRegex(message, r"^5 functions have waited for 2 s, and no "
+                         r"worker is ready: worker/0 \(.+\), "
+                         r"worker/1 \(.+\)$")
+        print(f"without workers: {message}", flush=True)
+        self.expect("values", "Cancelled=5")
+        # All is as at the beginning.
+        self.start("worker/0")
+        self.expect("schedule increment 5", "scheduled 5")
+        self.expect("join", "joined")
+        self.expect("read", "first=5 second=0")
+        self.end()
+
+
+class Leaving(Job):
+    # The first worker that was lost would be one too many.
+    options = ("max_lost_workers=1",)
+
+    def test_leaving_worker_hands_over_its_functions(self):
+        self.start_all()
+        self.expect("schedule halves 8 gate", "scheduled 8")
+        self.await_at("gate", 2)
+        self.await_status(queued=2, in_flight=6)
+        self.tasks["worker/0"].terminate()
+        self.assertEqual(self.tasks["worker/0"].wait(PATIENCE),
+                         128 + signal.SIGTERM)
+        self.await_status(queued=5, in_flight=3, retries=3)
+        self.open("gate")
+        self.expect("join", "joined")
+        self.expect("read", "first=8 second=8")
+        self.expect("values", "ok=8")
+        self.assertIn("run again: 0 because a worker was lost, 0 because it "
+                      "could not reach a server, 3 because it left; 0 poisoned",
+                      self.capstan_status()[1])
+        self.end()
+
+
+class Ends(Job):
+
+    def test_job_ends_although_functions_run(self):
+        self.start_all()
+        # One that looks at Cancelled, one that never does.
+        self.expect("schedule wait 1 never", "scheduled 1")
+        self.expect("schedule stubborn 1 never", "scheduled 1")
+        self.await_at("never", 2)
+        self.end()
+        self.await_at("cancelled", 1)
+
+    def test_tasks_give_up_a_killed_coordinator(self):
+        self.variables["CAPSTAN_RETURN_TIMEOUT"] = "1"
+        self.start_all()
+        self.expect("schedule wait 2 never", "scheduled 2")
+        self.await_at("never", 2)
+        self.kill("chief/0")
+        self.await_at("cancelled", 2)
+        for name in ("worker/0", "worker/1", "ps/0", "ps/1"):
+            self.assertEqual(self.tasks[name].wait(PATIENCE), 1)
+            self.assertIn("has not come back", self.log(name))
+
+    def test_restarted_coordinator_begins_anew(self):
+        self.start_all()
+        self.expect("schedule increment 5", "scheduled 5")
+        self.expect("join", "joined")
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        self.await_at("gate", 2)
+        self.expect("read", "first=7 second=0")
+        before = {name: task.pid for name, task in self.tasks.items()
+                  if name != "chief/0"}
+        self.kill("chief/0")
+        self.start("chief/0")
+        self.expect_answer("ready")
+        self.expect("term", "2")
+        # The living workers and servers, with new variables. What is left of
+        # the old steps meets an open gate, and a generation that is not its.
+        self.open("gate")
+        self.expect("read", "first=0 second=0")
+        self.expect("schedule halves 3 gate", "scheduled 3")
+        self.expect("join", "joined")
+        self.expect("read", "first=3 second=3")
+        self.await_status(ready=2)
+        self.assertEqual(before, {name: task.pid for name, task
+                                  in self.tasks.items() if name != "chief/0"})
+        self.end()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+#include "simulate/closure_server.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/parameter_service.h"
+#include "simulate/cluster.h"
+#include "simulate/faulty_parameters.h"
+#include "transport/server.h"
+#include "wire/probe_service.h"
+
+namespace capstan::simulate {
+
+Task<> RunClosureServer(ClosureContext& context, SimNode& node, size_t index) {
+  ProbeService probe;
+  StoreOptions store;
+  store.server = static_cast<uint32_t>(index);
+  ParameterService parameters(node.clock(), store, probe);
+  const std::unique_ptr<Service> faulty =
+      NewFaultyParameters(parameters, context.plant, node);
+  Service& service = faulty != nullptr ? *faulty : parameters;
+  ServerOptions options;
+  options.self = HelloOf(node, "ps", index);
+  std::vector<Executor> executors = {node.executor()};
+  const absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
+      node.clock(), node.network(), node.logger(), service,
+      std::move(executors), ClosureServerAddress(index), std::move(options));
+  if (!server.ok()) {
+    context.judge.Violation(
+        absl::StrCat(node.name(), ": ", server.status().ToString()));
+    co_return;
+  }
+  std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
+  co_await timer->SleepUntil(kNever);
+}
+
+}  // namespace capstan::simulate
