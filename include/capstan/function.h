@@ -145,7 +145,13 @@ struct Type<bool> {
   static bool Read(ValueReader& reader) { return reader.Bool(); }
 };
 
-template <std::integral T>
+// Characters are no numbers: take a std::string, or a std::uint8_t.
+template <typename T>
+concept Integer = std::integral<T> && !std::same_as<T, char> &&
+                  !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+                  !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+template <Integer T>
 struct Type<T> {
   static std::string Name() {
     return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));

@@ -185,12 +185,16 @@ std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
 }
 
 absl::Status ClosureQueue::Join(Duration timeout) {
+  using Steady = std::chrono::steady_clock;
+  const auto begin = Steady::now();
   const uint64_t last = last_step();
   std::optional<absl::Status> status = TryJoin(last);
   while (!status) {
+    const Duration left =
+        timeout >= kEndless ? timeout : timeout - (Steady::now() - begin);
     Lock lock(mutex_);
     const bool in_time = WaitUntil(
-        lock, timeout, [&] { return Failing() ? Drained() : Over(last); });
+        lock, left, [&] { return Failing() ? Drained() : Over(last); });
     if (!in_time) {
       return absl::DeadlineExceededError(
           absl::StrCat("Join has waited for its time: ", Left()));
@@ -301,6 +305,11 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
   in_flight_.emplace(next->step, next);
   if (was_full) notices.Changed();
   return next;
+}
+
+void ClosureQueue::WantMore() {
+  const Lock lock(mutex_);
+  hungry_ = true;
 }
 
 void ClosureQueue::End(Closure& closure, const absl::Status& status,
@@ -516,6 +525,11 @@ void ClosureQueue::Ticked(const RoundDecision& tick) {
   rounds_.Ticked(tick);
   notices.work = true;
   notices.Changed();
+}
+
+size_t ClosureQueue::queued() const {
+  const Lock lock(mutex_);
+  return counts_.queued;
 }
 
 QueueCounts ClosureQueue::counts() const {

@@ -120,6 +120,9 @@ class ClosureQueue {
   // The next closure to run, now in flight; null if there is none, or none may
   // run now: on_work is called when that changes.
   ClosurePtr Take();
+  // Somebody would take more if there were more: on_work is called when
+  // something is put.
+  void WantMore();
   // How one ended that is in flight.
   void Finish(const ClosurePtr& closure, EncodedValue value);
   void Fail(const ClosurePtr& closure, const absl::Status& status);
@@ -147,6 +150,7 @@ class ClosureQueue {
   void Ticked(const RoundDecision& tick);
 
   QueueCounts counts() const;
+  size_t queued() const;
   // Nothing is called any more: who does that is about to go. Callbacks of
   // closures are called at once from then on.
   void Detach();

@@ -190,6 +190,12 @@ LinkContext Dispatcher::Core::MakeContext() {
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },
           .next_session = [this] { return ++last_session_; },
+          .num_unready =
+              [this] {
+                return static_cast<size_t>(std::count_if(
+                    links_.begin(), links_.end(),
+                    [](const auto& item) { return !item.second->ready(); }));
+              },
           .on_ready = [this] { Kick(); }};
 }
 
@@ -396,6 +402,8 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
     const MonotonicTime now = self->clock_.Now();
     self->LookAtWorkers(now);
     self->MeasureRate(now);
+    // A worker may have rested enough.
+    self->Kick();
     co_await self->Pause(*self->monitor_timer_, kLook);
   }
   --self->loops_;

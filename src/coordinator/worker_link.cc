@@ -13,6 +13,8 @@ namespace {
 
 constexpr Duration kAttachTimeout = std::chrono::milliseconds(1500);
 constexpr Duration kCancelTimeout = std::chrono::seconds(5);
+// A worker that could not reach a server lets others go first for so long.
+constexpr Duration kRest = std::chrono::seconds(1);
 constexpr Duration kProbeTimeout = std::chrono::milliseconds(500);
 // A function may take as long as it likes; what ends the wait for it is its
 // end, a cancellation, or the loss of its worker.
@@ -292,8 +294,18 @@ Task<absl::Status> WorkerLink::MakeOne(
 bool WorkerLink::CanTake() const {
   if (!ready() || !session_->lost.ok() || stopping_) return false;
   if (session_->alone || held_ != nullptr) return false;
-  return session_->in_flight.size() <
-         session_->reply.concurrency + context_.queued_per_worker;
+  if (context_.clock.Now() < rest_until_) return false;
+  const size_t has = session_->in_flight.size();
+  const size_t runs = session_->reply.concurrency;
+  if (has < runs) return true;
+  if (has >= runs + context_.queued_per_worker) return false;
+  // More than it runs only if there is enough for those that have nothing: what
+  // a worker has it keeps.
+  const size_t queued = context_.queue.queued();
+  const bool enough = queued > static_cast<size_t>(context_.num_workers()) ||
+                      queued > context_.num_unready();
+  if (!enough) context_.queue.WantMore();
+  return enough;
 }
 
 size_t WorkerLink::in_flight() const {
@@ -476,8 +488,9 @@ void WorkerLink::OnEnd(const SessionPtr& session, const ClosurePtr& closure,
                                absl::StrCat(Called(*closure), " on ", task_)),
                    task_);
       // Its worker has tried for long; another one may be better placed.
-      if (absl::IsUnavailable(status) &&
+      if ((absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) &&
           absl::StartsWith(TaskOf(status), "ps/")) {
+        rest_until_ = context_.clock.Now() + kRest;
         context_.queue.GiveBack(closure, Return::kServer, task_, status);
       } else {
         context_.queue.Fail(closure, status);

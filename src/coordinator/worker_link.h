@@ -46,6 +46,8 @@ struct LinkContext {
   std::function<int()> num_workers;
   // Above all sessions so far.
   std::function<uint64_t()> next_session;
+  // How many workers may become ready soon, and have nothing yet.
+  std::function<size_t()> num_unready;
   // Another link may have something to do.
   std::function<void()> on_ready;
 };
@@ -161,6 +163,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // Closures that were lost with the process `blamed_incarnation_`.
   std::vector<std::weak_ptr<Closure>> blamed_;
   uint64_t blamed_incarnation_ = 0;
+  MonotonicTime rest_until_ = MonotonicTime::min();
   absl::Status error_;
   bool complained_ = false;
   LatencyWindow latency_;

@@ -97,7 +97,8 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
 
   static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
   static Task<> SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
-                        size_t& left, std::vector<std::string>& untold);
+                        bool present, size_t& left,
+                        std::vector<std::string>& untold);
   // Calls it from now on, if it is not called already.
   void Begin(const WatchedPtr& watched);
   Next OnAnswer(const WatchedPtr& watched, const absl::StatusOr<Reply>& reply);
@@ -395,19 +396,21 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
 }
 
 Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
-                             size_t& left, std::vector<std::string>& untold) {
+                             bool present, size_t& left,
+                             std::vector<std::string>& untold) {
   std::string body;
   {
     const std::lock_guard lock(self->mutex_);
     body = EncodeOffice(self->office_);
   }
   CallOptions options;
-  options.timeout = self->options_.end_timeout;
+  options.timeout =
+      present ? self->options_.end_timeout : self->options_.absent_end_timeout;
   std::vector<Bytes> attachments;
   absl::StatusOr<Reply> reply = co_await watched->channel->Call(
       Method::kMemberEnd, std::move(body), std::move(attachments),
       std::move(options));
-  if (!reply.ok()) {
+  if (!reply.ok() && present) {
     untold.push_back(absl::StrCat(watched->record.task().ToString(), " (",
                                   std::string(reply.status().message()), ")"));
   }
@@ -420,17 +423,17 @@ Task<absl::Status> Roster::Core::End() {
   std::shared_ptr<Core> self = shared_from_this();
   if (!deposed_.ok()) co_return deposed_;
   Stop();
-  std::vector<WatchedPtr> present;
+  std::vector<std::pair<WatchedPtr, bool>> tasks;
   {
     const std::lock_guard lock(mutex_);
     for (const WatchedPtr& watched : tasks_) {
-      if (watched->record.answers()) present.push_back(watched);
+      tasks.emplace_back(watched, watched->record.answers());
     }
   }
-  size_t left = present.size();
+  size_t left = tasks.size();
   std::vector<std::string> untold;
-  for (const WatchedPtr& watched : present) {
-    Spawn(executor_, SendEnd(self, watched, left, untold));
+  for (const auto& [watched, present] : tasks) {
+    Spawn(executor_, SendEnd(self, watched, present, left, untold));
   }
   // NOLINTNEXTLINE(bugprone-infinite-loop): SendEnd counts it down.
   while (left > 0) co_await end_waiter_.Sleep();

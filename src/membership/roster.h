@@ -30,6 +30,9 @@ struct RosterOptions {
   Duration reminder = std::chrono::seconds(5);
   // How long End waits for each task's answer.
   Duration end_timeout = std::chrono::seconds(1);
+  // The same of tasks that did not answer last: one may be just coming back,
+  // and would wait for a job that is over. Enough to try once more.
+  Duration absent_end_timeout = std::chrono::milliseconds(600);
   // Called on the executor when another coordinator has taken over: this one
   // must do nothing more and exit.
   std::function<void(const absl::Status&)> on_deposed;
@@ -72,8 +75,8 @@ class Roster {
   // has taken over, Cancelled after End.
   Task<absl::Status> AwaitAll(Duration timeout);
 
-  // On the executor: tells all tasks that answer that the job is over, and
-  // stops. Unavailable, naming them, if some could not be told.
+  // On the executor: tells all tasks that the job is over, and stops.
+  // Unavailable, naming them, if some that did answer could not be told.
   Task<absl::Status> End();
 
   // From any thread: takes a worker into the job, which will answer at

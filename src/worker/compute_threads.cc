@@ -23,17 +23,15 @@ ComputeThreads::~ComputeThreads() {
 }
 
 Task<> ComputeThreads::Run(std::function<void()> work) {
-  Job job;
-  job.work = std::move(work);
-  job.executor = co_await asio::this_coro::executor;
-  const auto done = std::make_shared<Event>(job.executor);
-  job.done = done;
+  const Executor executor = co_await asio::this_coro::executor;
+  const auto end = std::make_shared<End>(executor);
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({.work = std::move(work), .end = end});
   }
   wake_.notify_one();
-  co_await done->Wait();
+  // NOLINTNEXTLINE(bugprone-infinite-loop): the thread says when.
+  while (!end->reached) co_await end->waiter.Sleep();
 }
 
 size_t ComputeThreads::busy() const {
@@ -52,7 +50,12 @@ void ComputeThreads::Loop() {
     lock.unlock();
     job.work();
     job.work = nullptr;
-    asio::post(job.executor, [done = std::move(job.done)] { done->Set(); });
+    const Executor executor = job.end->waiter.executor();
+    asio::post(executor, [end = std::move(job.end)] {
+      end->reached = true;
+      // It goes on at once: this is a handler of its own.
+      end->waiter.WakeNow();
+    });
     lock.lock();
     --running_;
   }

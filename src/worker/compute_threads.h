@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/event.h"
 #include "base/task.h"
+#include "base/waiter.h"
 
 namespace capstan {
 
@@ -32,10 +32,15 @@ class ComputeThreads {
   size_t busy() const;
 
  private:
+  // Where the coroutine waits for its job. Lives on its executor.
+  struct End {
+    explicit End(const Executor& executor) : waiter(executor) {}
+    Waiter waiter;
+    bool reached = false;
+  };
   struct Job {
     std::function<void()> work;
-    Executor executor;
-    std::shared_ptr<Event> done;
+    std::shared_ptr<End> end;
   };
   void Loop();
 

@@ -21,6 +21,8 @@ constexpr Duration kLastJoin = std::chrono::seconds(2);
 // How long a worker that leaves waits for its closures, and how often it looks.
 constexpr Duration kGrace = std::chrono::milliseconds(300);
 constexpr Duration kLook = std::chrono::milliseconds(5);
+// How long after that it still turns away closures.
+constexpr Duration kGoodbye = std::chrono::milliseconds(500);
 
 Task<> Sleep(SimNode& node, Duration duration) {
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
@@ -44,9 +46,10 @@ Task<> Leave(ClosureContext& context, SimNode& node, size_t index,
   while (!service.Report().running.empty() && node.clock().Now() < deadline) {
     co_await Sleep(node, kLook);
   }
-  // The answers are on their way.
-  co_await Sleep(node, kGrace);
   TellOfWorker(context, index, TaskState::kMissing, node.incarnation());
+  // Until the coordinator has heard of it: a closure that is sent to a process
+  // as it ends is lost with it, for all that anybody knows.
+  co_await Sleep(node, kGoodbye);
   KillSoon(context, node, context.options.away);
 }
 
