@@ -41,6 +41,8 @@ struct Closure {
   // Gone when nobody can ask for the value any more; it is not sent then.
   std::weak_ptr<const void> wanted;
 
+  mutable size_t awaited = 0;  // threads that wait for kDone
+
   // Of kDone.
   absl::Status status;
   EncodedValue value;

@@ -46,7 +46,9 @@ class ClosureQueue::Notices {
   // With the lock held: somebody may wait for what has changed.
   void Changed() {
     change = true;
-    if (queue_.waiting_ > 0) queue_.changed_.notify_all();
+    const bool joined = queue_.joining_ > 0 &&
+                        (queue_.Failing() || queue_.Over(queue_.join_at_));
+    if (queue_.waiting_ > 0 || joined) queue_.changed_.notify_all();
   }
   // With the lock held: there may be something to take.
   void Work() { work |= std::exchange(queue_.hungry_, false); }
@@ -78,15 +80,16 @@ ClosureQueue::ClosureQueue(ClosureQueueOptions options)
     : options_(std::move(options)) {}
 
 template <typename Ready>
-bool ClosureQueue::WaitUntil(Lock& lock, Duration timeout, Ready ready) {
-  ++waiting_;
+bool ClosureQueue::WaitUntil(Lock& lock, Duration timeout, size_t& count,
+                             Ready ready) {
+  ++count;
   bool in_time = true;
   if (timeout >= kEndless) {
     changed_.wait(lock, ready);
   } else {
     in_time = changed_.wait_for(lock, timeout, ready);
   }
-  --waiting_;
+  --count;
   return in_time;
 }
 
@@ -138,7 +141,8 @@ absl::StatusOr<bool> ClosureQueue::TryPut(const ClosurePtr& closure) {
 absl::Status ClosureQueue::Put(const ClosurePtr& closure) {
   Notices notices(*this);
   Lock lock(mutex_);
-  WaitUntil(lock, kEndless, [&] { return Failing() ? Drained() : !Full(); });
+  WaitUntil(lock, kEndless, waiting_,
+            [&] { return Failing() ? Drained() : !Full(); });
   if (Failing()) return TakeError();
   Enqueue(closure, notices);
   return absl::OkStatus();
@@ -193,8 +197,12 @@ absl::Status ClosureQueue::Join(Duration timeout) {
     const Duration left =
         timeout >= kEndless ? timeout : timeout - (Steady::now() - begin);
     Lock lock(mutex_);
-    const bool in_time = WaitUntil(
-        lock, left, [&] { return Failing() ? Drained() : Over(last); });
+    join_at_ = std::min(join_at_, last);
+    const bool in_time = WaitUntil(lock, left, joining_, [&] {
+      return Failing() ? Drained() : Over(last);
+    });
+    // Whose it was is not known: the others look each time.
+    join_at_ = joining_ == 0 ? UINT64_MAX : 0;
     if (!in_time) {
       return absl::DeadlineExceededError(
           absl::StrCat("Join has waited for its time: ", Left()));
@@ -208,7 +216,7 @@ absl::Status ClosureQueue::Join(Duration timeout) {
 
 absl::StatusOr<bool> ClosureQueue::Done() {
   Lock lock(mutex_);
-  WaitUntil(lock, kEndless, [&] { return !Failing() || Drained(); });
+  WaitUntil(lock, kEndless, waiting_, [&] { return !Failing() || Drained(); });
   if (Failing()) return TakeError();
   return counts_.queued == 0 && in_flight_.empty();
 }
@@ -220,7 +228,7 @@ std::vector<absl::Status> ClosureQueue::LastErrors() const {
 
 bool ClosureQueue::Wait(const Closure& closure, Duration timeout) {
   Lock lock(mutex_);
-  return WaitUntil(lock, timeout,
+  return WaitUntil(lock, timeout, closure.awaited,
                    [&] { return closure.state == Closure::State::kDone; });
 }
 
@@ -342,6 +350,7 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
   ledger_.End(closure.step);
   // A round may be complete.
   if (closure.place.round != 0) notices.work = true;
+  if (closure.awaited > 0) changed_.notify_all();
   notices.Changed();
 }
 

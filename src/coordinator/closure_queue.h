@@ -171,9 +171,10 @@ class ClosureQueue {
   bool Full() const;
   void Enqueue(const ClosurePtr& closure, Notices& notices);
   bool Over(uint64_t last) const;
-  // Waits for changed_ until `ready`; false after `timeout`.
+  // Waits for changed_ until `ready`, counted in `count` meanwhile; false after
+  // `timeout`.
   template <typename Ready>
-  bool WaitUntil(Lock& lock, Duration timeout, Ready ready);
+  bool WaitUntil(Lock& lock, Duration timeout, size_t& count, Ready ready);
   std::string Left() const;
 
   const ClosureQueueOptions options_;
@@ -184,6 +185,9 @@ class ClosureQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t waiting_ = 0;  // threads, for changed_
+  size_t joining_ = 0;  // threads, for changed_ in Join
+  // The first step that one of them waits for: before that nobody is woken.
+  uint64_t join_at_ = UINT64_MAX;
   std::deque<ClosurePtr> fresh_;
   std::map<uint64_t, ClosurePtr> returned_;  // by step
   std::map<uint64_t, ClosurePtr> in_flight_;
