@@ -53,6 +53,7 @@ CLEAN = {
                         '#include "capstan/message.h"\n'
                         '#include "wire/generated.pb.h"\n',
     "src/link/link.h": HEADER + '#include "wire/frame.h"\n',
+    "src/link/testdata/golden.bin": "",
     "src/link/link_test.h": HEADER + '#include "testing/matchers.h"\n',
     "src/link/tcp/tcp.h": HEADER + '#include "link/link.h"\n',
     "src/link/tcp/tcp_test.cc": '#include "link/link_test.h"\n',

@@ -11,23 +11,40 @@
 //   }
 //
 // The first gives what tf.data does: when a worker is lost, so is its place.
-// The second uses every example once per epoch, whatever dies. See
-// docs/data.md.
+// The second uses every example once per epoch, whatever dies.
+//
+// What either reads is described by a Dataset, a pipeline with the names and
+// meanings of tf.data:
+//
+//   Dataset train = Dataset::Csv("day_*.tsv", CsvOptions::Criteo(100'000))
+//                       .Shard(input)
+//                       .Shuffle(10'000, {.seed = 1})
+//                       .Batch(512)
+//                       .Prefetch(2);
+//   Iterator<Example> batches(train.Open());
+//   Tensor ids = batches.Next()["ids"];  // i64 [512, 26]
+//
+// See docs/data.md.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "capstan/error.h"
 #include "capstan/export.h"
+#include "capstan/tensor.h"
 
 namespace capstan {
 
@@ -206,5 +223,338 @@ class CAPSTAN_EXPORT DataRanges {
   // Shared because tickets may outlive this object: they hold it weakly.
   std::shared_ptr<RangeLedger> ledger_;
 };
+
+// What lies behind an Example and a Dataset: not for users.
+struct Block;
+class Recipe;
+class Table;
+
+// Named tensors: one example, or after Batch many, along a first axis.
+//
+// A handle, cheap to copy, and immutable: the tensors that it gives share its
+// memory and must not be written to. Thread-safe.
+class CAPSTAN_EXPORT Example {
+ public:
+  using Columns = std::vector<std::pair<std::string, Tensor>>;
+
+  Example();  // without any tensors
+  // Of these tensors, whose memory it shares. Throws kInvalidArgument for a
+  // name that is there twice.
+  Example(std::initializer_list<std::pair<std::string, Tensor>> columns);
+  explicit Example(const Columns& columns);
+
+  // The tensor of that name; nothing is copied. Throws kNotFound, naming those
+  // there are.
+  Tensor operator[](std::string_view name) const;
+  bool Contains(std::string_view name) const noexcept;
+
+  // How many tensors there are, and their names, in the order of the source.
+  std::size_t size() const noexcept;
+  std::vector<std::string> names() const;
+
+  // The same names in the same order, with equal tensors.
+  friend CAPSTAN_EXPORT bool operator==(const Example& a, const Example& b);
+
+  // Of the pipeline.
+  Example(std::shared_ptr<const Block> block, std::int64_t row) noexcept;
+  const std::shared_ptr<const Block>& block() const noexcept { return block_; }
+  std::int64_t row() const noexcept { return row_; }
+
+ private:
+  std::shared_ptr<const Block> block_;  // never null
+  std::int64_t row_;
+};
+
+// What a source does with a record that it cannot read: it throws, naming the
+// file, the line or byte, the column and the reason; or it skips and counts it.
+// Either way reading can go on behind the record, or, where its end is not to
+// be found, with the next file. A handle: copies count together. Thread-safe.
+class CAPSTAN_EXPORT BadRecords {
+ public:
+  BadRecords() = default;  // Stop()
+  static BadRecords Stop() { return {}; }
+  static BadRecords Skip();
+
+  bool skips() const noexcept { return skipped_ != nullptr; }
+  // How many were skipped, by all sources that were given this handle.
+  std::int64_t skipped() const noexcept;
+
+  // Of the sources.
+  void Count() const noexcept;
+
+ private:
+  std::shared_ptr<std::atomic<std::int64_t>> skipped_;
+};
+
+// One column of a CSV file: what it is, and which tensor it goes to.
+struct CAPSTAN_EXPORT CsvColumn {
+  enum class Kind {
+    kIgnored,
+    kFloat,       // f32
+    kInteger,     // i64
+    kHash,        // i64: XXH3_64bits_withSeed(the bytes, seed) mod buckets
+    kVocabulary,  // i64: the place in the vocabulary
+  };
+
+  // As in the header of the file. Without a header, columns are known by their
+  // place, and the name is that of the tensor.
+  std::string name = {};
+  Kind kind = Kind::kFloat;
+  // The tensor it becomes an element of, with the others of that output in the
+  // order in which they are listed: [k]. Empty: a scalar called `name`.
+  std::string output = {};
+
+  // Numbers: what an empty field stands for, before what follows is done to it.
+  // Without it, an empty field makes a bad record.
+  std::optional<double> missing = {};
+  // kFloat: (x - mean) / stddev, where log1p first makes x log(1 + max(x, 0)).
+  bool log1p = false;
+  double mean = 0;
+  double stddev = 1;
+
+  // kHash. An empty field is hashed like any other.
+  std::int64_t buckets = 0;
+  std::uint64_t seed = 0;
+  // kVocabulary, and the id of what is not in it; without that it makes a bad
+  // record.
+  std::vector<std::string> vocabulary = {};
+  std::optional<std::int64_t> unknown = {};
+  // kHash and kVocabulary: added to the id, so that several columns can share a
+  // table.
+  std::int64_t offset = 0;
+};
+
+struct CAPSTAN_EXPORT CsvOptions {
+  char delimiter = ',';
+  // Around fields that hold delimiters or ends of lines, as in RFC 4180; inside
+  // it is doubled. '\0': there are no quotes.
+  char quote = '"';
+  // The first line of each file has the names of the columns, in any order;
+  // those that are not listed in `columns` are ignored. Without a header,
+  // `columns` lists all columns in the order of the file.
+  bool header = true;
+  // Empty: all of the header's, each kFloat.
+  std::vector<CsvColumn> columns = {};
+  BadRecords bad_records = {};
+
+  // Lines end in LF or CRLF; empty ones are skipped.
+
+  // The files of the Criteo click logs: tab-separated, no header, no quotes; a
+  // label, 13 numbers, 26 categories, any of them empty. Gives "label" (f32
+  // scalar), "dense" (f32 [13]: log(1 + max(x, 0)), 0 if missing) and "ids"
+  // (i64 [26]: hashed into `buckets` for each column, those of column i from
+  // i * buckets on).
+  static CsvOptions Criteo(std::int64_t buckets);
+};
+
+struct CAPSTAN_EXPORT LibSvmOptions {
+  // Dense: "x" is f32 [num_features]. 0: sparse, with "ids" (i64) and "values"
+  // (f32), as long as the line has features. "y", the label, is f32.
+  std::int64_t num_features = 0;
+  // The first feature is number 1, as is the custom, or 0. Ids count from 0.
+  bool one_based = true;
+  BadRecords bad_records = {};
+};
+
+// A feature of a tf.Example.
+struct CAPSTAN_EXPORT TfFeature {
+  std::string name = {};
+  // kF32 for its float_list, kI64 for its int64_list, kU8 for the one value of
+  // its bytes_list.
+  DType dtype = DType::kF32;
+  // The shape, or nullopt: as many values as there are, [n].
+  std::optional<Shape> shape = Shape();
+  // In place of a feature that is missing, each element this. Without it, it
+  // makes a bad record.
+  std::optional<double> missing = {};
+};
+
+struct CAPSTAN_EXPORT TfRecordOptions {
+  // Records are tf.Examples with at least these features. Empty: each record
+  // is "record", u8 [n], whatever is in it.
+  std::vector<TfFeature> features = {};
+  // A record that is longer is a bad one.
+  std::uint64_t max_record_bytes = std::uint64_t{256} << 20;
+  BadRecords bad_records = {};
+};
+
+struct CAPSTAN_EXPORT IdxOptions {
+  // "x" as f32, divided by 255, rather than as u8.
+  bool scale = false;
+};
+
+struct CAPSTAN_EXPORT ShuffleOptions {
+  std::uint64_t seed = 0;
+  // Each iteration, of Repeat and of Open, has an order of its own.
+  bool reshuffle_each_iteration = true;
+};
+struct CAPSTAN_EXPORT BatchOptions {
+  bool drop_remainder = false;
+};
+struct CAPSTAN_EXPORT PaddedBatchOptions {
+  std::map<std::string, double> padding = {};  // by tensor; else 0
+  bool drop_remainder = false;
+};
+struct CAPSTAN_EXPORT MapOptions {
+  // How many threads call the function. The order stays that of the elements.
+  int parallel = 1;
+};
+struct CAPSTAN_EXPORT InterleaveOptions {
+  int cycle_length = 2;
+  int block_length = 1;
+};
+
+// A recipe for a sequence of Examples: where they come from, and what is done
+// to them. Nothing is opened until it is read.
+//
+// An immutable handle, cheap to copy; thread-safe. One that was moved from may
+// only be assigned to or destroyed. The functions that it is given are shared
+// by its copies and by all that read it, and may be called from several
+// threads. For a seed, the elements and their order are the same in every run.
+// Memory is bounded: by the buffers that the operations name, and by some
+// hundred records that a file is read ahead.
+//
+// What makes one throws kInvalidArgument for counts that make no sense.
+// Whatever reads it throws what its functions throw, at its place in the order,
+// and kNotFound, kDataLoss and the like, naming the file, for files.
+class CAPSTAN_EXPORT Dataset {
+ public:
+  // What Cardinality says of endless ones.
+  static constexpr std::int64_t kInfinite = -1;
+  using Source = std::function<std::optional<Example>()>;
+
+  // Files. A pattern is a path in which *, ? and [...] match names, as in a
+  // shell; the files are read in the order of their names. Random access (see
+  // ExampleTable) scans them once.
+  static Dataset Csv(std::string pattern, CsvOptions options = {});
+  static Dataset LibSvm(std::string pattern, LibSvmOptions options = {});
+  static Dataset TfRecord(std::string pattern, TfRecordOptions options = {});
+  // Files that are read into memory as a whole, once for all that read this
+  // recipe.
+  // IDX, as of MNIST, plain or compressed by gzip: "x", u8 of the shape of an
+  // image, and "y", an i64 scalar; no "y" without a path of labels.
+  static Dataset Idx(std::string images, std::string labels,
+                     IdxOptions options = {});
+  // The rows of an array that NumPy has saved, as `name`.
+  static Dataset Npy(std::string path, std::string name);
+
+  // The rows along the first axis of these tensors, which have equally many;
+  // throws kInvalidArgument if not.
+  static Dataset FromTensors(const Example& columns);
+  // Each reading calls `make`, and then what it returned until that gives
+  // nullopt.
+  static Dataset FromGenerator(std::function<Source()> make);
+  // "value", i64 scalars: begin, begin + step, ..., before end.
+  static Dataset Range(std::int64_t begin, std::int64_t end,
+                       std::int64_t step = 1);
+
+  // Every n-th element, from the i-th on.
+  Dataset Shard(int n, int i) const;
+  Dataset Shard(const InputContext& input) const {
+    return Shard(input.num_input_pipelines, input.input_pipeline_id);
+  }
+  // Each element is drawn from the next `buffer` that have not been. In random
+  // access all elements are permuted, whatever the buffer. A row from a file
+  // keeps those alive that it was read with: count on 7 times the buffer.
+  Dataset Shuffle(std::int64_t buffer, ShuffleOptions options = {}) const;
+  // `count` times; -1: for ever.
+  Dataset Repeat(std::int64_t count = -1) const;
+  // The tensors of n elements, of equal shapes, stacked along a new first axis.
+  Dataset Batch(std::int64_t n, BatchOptions options = {}) const;
+  // As Batch, of tensors whose shapes differ: each axis is as long as the
+  // longest, with padding at its end.
+  Dataset PaddedBatch(std::int64_t n, PaddedBatchOptions options = {}) const;
+  Dataset Map(std::function<Example(const Example&)> function,
+              MapOptions options = {}) const;
+  Dataset Filter(std::function<bool(const Example&)> predicate) const;
+  Dataset Take(std::int64_t n) const;
+  Dataset Skip(std::int64_t n) const;
+  // The elements of the datasets that `function` makes, `block_length` of each
+  // of `cycle_length` in turns.
+  Dataset Interleave(std::function<Dataset(const Example&)> function,
+                     InterleaveOptions options = {}) const;
+  // Reads up to n elements ahead, in a thread of its own.
+  Dataset Prefetch(std::int64_t n) const;
+  // Keeps all elements in memory once they have all been read; what is below is
+  // not read again.
+  Dataset Cache() const;
+  // Elements with the tensors of all; ends with the shortest. A name that two
+  // have is an error of the reading.
+  static Dataset Zip(const std::vector<Dataset>& datasets);
+  Dataset Concatenate(const Dataset& next) const;
+
+  // How many elements there are, if that is known without reading them; of
+  // Idx and Npy it reads the beginning of the file, and throws as reading does.
+  std::optional<std::int64_t> Cardinality() const;
+
+  // Begins to read: what it returns gives the next element, and nullopt at the
+  // end. It is for one thread at a time, and may be destroyed at any moment:
+  // that waits for a call of a function or a read that is under way, no more.
+  // The n-th Open of this recipe is the n-th iteration, for Shuffle; or say
+  // which one it is, from 0.
+  Source Open() const;
+  Source Open(std::uint64_t epoch) const;
+
+  // Of the pipeline.
+  explicit Dataset(std::shared_ptr<const Recipe> recipe);
+  const std::shared_ptr<const Recipe>& recipe() const { return recipe_; }
+
+ private:
+  std::shared_ptr<const Recipe> recipe_;
+};
+
+// The elements of a dataset by their number, for those who say which elements a
+// step reads. All sources but generators, and all operations but Filter,
+// Interleave and an endless Repeat can be read so. Without Shuffle, the numbers
+// are the places in the order of Open.
+//
+// An immutable handle, cheap to copy; thread-safe.
+class CAPSTAN_EXPORT ExampleTable {
+ public:
+  // Throws kFailedPrecondition, naming the operation that stands in the way and
+  // what to do; also for a source that skips bad records, which would leave
+  // holes in the numbers. Reads the files of Csv, LibSvm and TfRecord once, to
+  // find where their records begin, and keeps 8 bytes for each; and the files
+  // open.
+  static ExampleTable Open(const Dataset& dataset);
+
+  std::int64_t size() const;
+
+  // Element `index` of the iteration `epoch`, on which the order of Shuffle
+  // depends: each of them has every element once. Throws kOutOfRange, and what
+  // reading throws.
+  Example At(std::int64_t index, std::uint64_t epoch = 0) const;
+
+ private:
+  explicit ExampleTable(std::shared_ptr<const Table> table);
+
+  std::shared_ptr<const Table> table_;
+};
+
+// An ExampleTable that is opened when it is first used, so that a dataset which
+// cannot be read by number is no error before somebody tries. Thread-safe.
+class CAPSTAN_EXPORT LazyTable {
+ public:
+  explicit LazyTable(Dataset dataset) : dataset_(std::move(dataset)) {}
+
+  // Throws as ExampleTable::Open, each time until it succeeds.
+  ExampleTable Get() const;
+  // For those that read it from its beginning.
+  const Dataset& dataset() const noexcept { return dataset_; }
+
+ private:
+  Dataset dataset_;
+
+  mutable std::mutex mutex_;
+  mutable std::optional<ExampleTable> table_;  // guarded by mutex_
+};
+
+// A tf.Example's bytes: f32 as float_list, i64 as int64_list, u8 as one value
+// of bytes_list. Throws kInvalidArgument for tensors of other types.
+CAPSTAN_EXPORT std::string EncodeTfExample(const Example& example);
+
+// Makes `path` a TFRecord file of these records, with their checksums.
+CAPSTAN_EXPORT void WriteTfRecords(const std::string& path,
+                                   std::span<const std::string> records);
 
 }  // namespace capstan

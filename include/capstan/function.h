@@ -5,8 +5,8 @@
 // wire. Arguments and results are
 //
 //   bool, integers, float, double, std::string, Tensor, Rows, DataRange,
-//   std::vector, std::map, std::tuple, std::pair and std::optional of such,
-//   PerWorker<T> (as an argument), and void (as a result).
+//   Example, std::vector, std::map, std::tuple, std::pair and std::optional of
+//   such, PerWorker<T> (as an argument), and void (as a result).
 //
 // Another type takes part by a specialisation of Type. Which types a function
 // has is its signature; a worker whose function has another one is found out
@@ -246,6 +246,26 @@ struct Type<DataRange> {
     range.epoch = reader.Unsigned();
     range.index = reader.Unsigned();
     return range;
+  }
+};
+
+template <>
+struct Type<Example> {
+  static std::string Name() { return "example"; }
+  static void Write(ValueWriter& writer, const Example& value) {
+    writer.List(value.size());
+    for (const std::string& name : value.names()) {
+      writer.Text(name);
+      writer.Put(value[name]);
+    }
+  }
+  static Example Read(ValueReader& reader) {
+    Example::Columns columns;
+    for (std::size_t left = reader.List(); left > 0; --left) {
+      std::string name = reader.Text();
+      columns.emplace_back(std::move(name), reader.Get());
+    }
+    return Example(columns);
   }
 };
 

@@ -95,6 +95,9 @@ TEST(ValueTest, EveryTypeComesBackAsItWas) {
   ExpectSame(std::string(1000, '\0'));
   ExpectSame(Tensor());
   ExpectSame(Tensor::Zeros(DType::kBF16, {3, 0, 2}));
+  ExpectSame(Example());
+  ExpectSame(Example{{"x", Tensor::FromValues({2}, {1.0F, 2.0F})},
+                     {"y", Tensor::Scalar(int64_t{3})}});
   ExpectSame(std::vector<bool>{true, false, true});
   ExpectSame(std::tuple<>());
   ExpectSame(std::vector<std::tuple<>>(5));
@@ -104,6 +107,19 @@ TEST(ValueTest, EveryTypeComesBackAsItWas) {
 TEST(ValueTest, BitsOfFloatsAreKept) {
   EXPECT_TRUE(std::signbit(Decode<double>(Encode(-0.0))));
   EXPECT_TRUE(std::isnan(Decode<float>(Encode(std::nanf("")))));
+}
+
+TEST(ValueTest, AnExampleWithANameTwiceIsRefused) {
+  const std::vector<std::pair<std::string, Tensor>> twice = {{"x", Tensor()},
+                                                             {"x", Tensor()}};
+  ValueWriter writer;
+  writer.List(twice.size());
+  for (const auto& [name, tensor] : twice) {
+    writer.Text(name);
+    writer.Put(tensor);
+  }
+  const EncodedValue value = writer.Take();
+  EXPECT_THROW(Decode<Example>(value), Error);
 }
 
 TEST(ValueTest, TensorsAreNotCopied) {
@@ -291,6 +307,7 @@ TEST(SignatureTest, NamesTheTypesInOrder) {
   EXPECT_EQ((SignatureOf<void>()), "void()");
   EXPECT_EQ((SignatureOf<double, DataRange, PerWorker<int>>()),
             "f64(range, per_worker<int>)");
+  EXPECT_EQ((SignatureOf<Example, Example>()), "example(example)");
   EXPECT_EQ((SignatureOf<std::tuple<>, std::optional<std::pair<bool, uint8_t>>,
                          std::map<std::string, std::vector<Tensor>>, Rows>()),
             "()(optional<(bool, u8)>, map<text, list<tensor>>, rows)");

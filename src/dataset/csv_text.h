@@ -1,0 +1,63 @@
+// Finds where fields and records of CSV end.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace capstan {
+
+// The first `a` or '\n' at or behind `p`. There must be one; 7 bytes behind it
+// are read, too.
+inline const char* FindEither(const char* p, char a) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x8080808080808080;
+  const std::uint64_t as = kOnes * static_cast<unsigned char>(a);
+  const std::uint64_t ends = kOnes * static_cast<unsigned char>('\n');
+  while (true) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, sizeof(word));
+    if constexpr (std::endian::native == std::endian::big) {
+      word = __builtin_bswap64(word);
+    }
+    // The lowest byte that is zero has its high bit set; higher ones may have
+    // it by a carry.
+    const std::uint64_t x = word ^ as;
+    const std::uint64_t y = word ^ ends;
+    const std::uint64_t found =
+        (((x - kOnes) & ~x) | ((y - kOnes) & ~y)) & kHigh;
+    if (found != 0) return p + std::countr_zero(found) / 8;
+    p += 8;
+  }
+}
+
+// Whether a line that begins at `p` is empty; moves behind it if so.
+inline bool SkipEmptyLine(const char*& p) {
+  if (*p == '\n') {
+    ++p;
+    return true;
+  }
+  if (*p == '\r' && p[1] == '\n') {
+    p += 2;
+    return true;
+  }
+  return false;
+}
+
+// The text in quotes that begins at `p`, with doubled quotes made single, and
+// moves behind the closing quote. False if that is not before `limit`.
+bool ReadQuoted(const char*& p, const char* limit, char quote,
+                std::string& text);
+
+// Where the record that begins at `p` ends: behind its '\n'. Null if that is
+// not before `limit`, as a quote is open.
+const char* FindRecordEnd(const char* p, const char* limit, char delimiter,
+                          char quote);
+
+// Behind the last '\n' of the text, or null. At the end of the file the byte
+// behind the text, which must be a '\n', counts.
+const char* FindLimit(std::string_view text, bool last);
+
+}  // namespace capstan

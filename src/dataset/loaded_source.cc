@@ -1,0 +1,67 @@
+#include "dataset/loaded_source.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "dataset/block_source.h"
+
+namespace capstan {
+namespace {
+
+class LoadedSource final : public Recipe {
+ public:
+  LoadedSource(std::function<std::shared_ptr<const Block>()> load,
+               std::function<std::int64_t()> count)
+      : load_(std::move(load)), count_(std::move(count)) {}
+
+  std::unique_ptr<Cursor> Open(const Iteration& /*iteration*/) const override;
+  std::shared_ptr<const Table> OpenTable() const override {
+    return OpenBlockTable(Get());
+  }
+  std::optional<std::int64_t> Cardinality() const override {
+    const std::lock_guard lock(mutex_);
+    return rows_ == nullptr ? count_() : rows_->rows;
+  }
+
+  std::shared_ptr<const Block> Get() const {
+    const std::lock_guard lock(mutex_);
+    if (rows_ == nullptr) rows_ = load_();
+    return rows_;
+  }
+
+ private:
+  const std::function<std::shared_ptr<const Block>()> load_;
+  const std::function<std::int64_t()> count_;
+
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Block> rows_;  // guarded by mutex_
+};
+
+// Loads at the first Next, which is where errors belong.
+class LoadedCursor final : public Cursor {
+ public:
+  explicit LoadedCursor(const LoadedSource& source) : source_(source) {}
+
+  Run Next(std::int64_t max) override {
+    if (cursor_ == nullptr) cursor_ = OpenBlock(source_.Get());
+    return cursor_->Next(max);
+  }
+
+ private:
+  const LoadedSource& source_;
+  std::unique_ptr<Cursor> cursor_;
+};
+
+std::unique_ptr<Cursor> LoadedSource::Open(const Iteration&) const {
+  return std::make_unique<LoadedCursor>(*this);
+}
+
+}  // namespace
+
+RecipePtr MakeLoaded(std::function<std::shared_ptr<const Block>()> load,
+                     std::function<std::int64_t()> count) {
+  return std::make_shared<LoadedSource>(std::move(load), std::move(count));
+}
+
+}  // namespace capstan

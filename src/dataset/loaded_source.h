@@ -1,0 +1,16 @@
+// A source whose file is read into memory when it is first needed, once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "dataset/recipe.h"
+
+namespace capstan {
+
+// `load` reads all rows, `count` says how many there will be; both throw.
+RecipePtr MakeLoaded(std::function<std::shared_ptr<const Block>()> load,
+                     std::function<std::int64_t()> count);
+
+}  // namespace capstan

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+#include "dataset/operations.h"
+#include "dataset/shuffle.h"
+#include "dataset/subset.h"
+
+namespace capstan {
+namespace {
+
+class ShuffleCursor final : public Cursor {
+ public:
+  ShuffleCursor(std::unique_ptr<Cursor> input, std::int64_t buffer,
+                Random random, const Iteration& iteration)
+      : input_(std::move(input)),
+        iteration_(iteration),
+        wanted_(buffer),
+        random_(random) {}
+
+  Run Next(std::int64_t /*max*/) override {
+    Fill();
+    if (buffer_.empty()) return {};
+    std::swap(buffer_[random_.Below(buffer_.size())], buffer_.back());
+    Row row = std::move(buffer_.back());
+    buffer_.pop_back();
+    return {std::move(row.block), row.index, row.index + 1};
+  }
+
+ private:
+  struct Row {
+    std::shared_ptr<const Block> block;
+    std::int64_t index;
+  };
+
+  void Fill() {
+    while (!ended_) {
+      iteration_.ThrowIfStopped();
+      const std::int64_t free =
+          wanted_ - static_cast<std::int64_t>(buffer_.size());
+      if (free == 0) return;
+      Run run = input_->Next(free);
+      ended_ = run.size() == 0;
+      for (std::int64_t i = run.begin; i < run.end; ++i) {
+        const bool is_last = i + 1 == run.end;
+        buffer_.push_back({is_last ? std::move(run.block) : run.block, i});
+      }
+    }
+  }
+
+  const std::unique_ptr<Cursor> input_;
+  const Iteration iteration_;
+  const std::int64_t wanted_;
+  Random random_;
+  std::vector<Row> buffer_;
+  bool ended_ = false;
+};
+
+class Shuffle final : public Recipe {
+ public:
+  Shuffle(RecipePtr input, std::int64_t buffer, ShuffleOptions options)
+      : input_(std::move(input)), buffer_(buffer), options_(options) {}
+
+  std::unique_ptr<Cursor> Open(const Iteration& iteration) const override {
+    return std::make_unique<ShuffleCursor>(
+        input_->Open(iteration), buffer_,
+        Random(options_.seed, OrderOf(iteration.epoch)), iteration);
+  }
+  std::shared_ptr<const Table> OpenTable() const override {
+    auto input = input_->OpenTable();
+    const std::int64_t size = input->size();
+    return MakeSubset(
+        std::move(input), size,
+        [this, size](std::int64_t index, std::uint64_t epoch) {
+          return static_cast<std::int64_t>(ShuffledAt(
+              options_.seed, OrderOf(epoch), static_cast<std::uint64_t>(size),
+              static_cast<std::uint64_t>(index)));
+        });
+  }
+  std::optional<std::int64_t> Cardinality() const override {
+    return input_->Cardinality();
+  }
+
+ private:
+  std::uint64_t OrderOf(std::uint64_t epoch) const {
+    return options_.reshuffle_each_iteration ? epoch : 0;
+  }
+
+  const RecipePtr input_;
+  const std::int64_t buffer_;
+  const ShuffleOptions options_;
+};
+
+}  // namespace
+
+RecipePtr MakeShuffle(RecipePtr input, std::int64_t buffer,
+                      ShuffleOptions options) {
+  CheckAtLeast("Shuffle", buffer, 1);
+  return std::make_shared<Shuffle>(std::move(input), buffer, options);
+}
+
+}  // namespace capstan

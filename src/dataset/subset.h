@@ -1,0 +1,40 @@
+// A table of some of the elements of another: place i is number at(i) there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dataset/recipe.h"
+
+namespace capstan {
+
+template <typename At>
+class Subset final : public Table {
+ public:
+  Subset(std::shared_ptr<const Table> input, std::int64_t size, At at)
+      : input_(std::move(input)), size_(size), at_(std::move(at)) {}
+
+  std::int64_t size() const override { return size_; }
+
+  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+            std::vector<Run>& out) const override {
+    std::vector<std::int64_t> there(indices.begin(), indices.end());
+    for (std::int64_t& index : there) index = at_(index, epoch);
+    input_->Read(there, epoch, out);
+  }
+
+ private:
+  const std::shared_ptr<const Table> input_;
+  const std::int64_t size_;
+  const At at_;
+};
+
+template <typename At>
+std::shared_ptr<const Table> MakeSubset(std::shared_ptr<const Table> input,
+                                        std::int64_t size, At at) {
+  return std::make_shared<Subset<At>>(std::move(input), size, std::move(at));
+}
+
+}  // namespace capstan
