@@ -1,0 +1,70 @@
+// The header of a .safetensors file: which tensors it holds, and where.
+// docs: https://github.com/huggingface/safetensors#format
+//
+//   u64, little-endian   N, the size of what follows
+//   N bytes              {"__metadata__": {"key": "value"},
+//                         "name": {"dtype": "F32", "shape": [2, 3],
+//                                  "data_offsets": [0, 24]}} and spaces
+//   the rest             the tensors' elements, without holes
+//
+// Offsets count from the end of the header. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// The most that N may be, which is what the reference implementation takes.
+inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
+
+// The key that is no tensor.
+inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
+
+// Where a tensor is: the bytes [begin, end) behind the header.
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  friend bool operator==(const SafetensorsEntry&,
+                         const SafetensorsEntry&) = default;
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<SafetensorsEntry> entries;  // in the order of their data
+};
+
+// The first bytes of a file: N and the JSON, padded with spaces so that the
+// data begin at a multiple of 8. InvalidArgument, naming the tensor or the key,
+// if a text is not UTF-8; ResourceExhausted if it is larger than the limit.
+absl::StatusOr<std::string> EncodeSafetensorsHeader(
+    const SafetensorsHeader& header);
+
+// What the JSON of a file says, before any of it is believed: the tensors in
+// the order in which they are described, their places unchecked. DataLoss,
+// saying where, if it is not such JSON; InvalidArgument, naming the tensor, for
+// a dtype that Capstan does not have or a shape that is too large. Takes no
+// more memory than a few times the text.
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json);
+
+// Brings the entries into the order of their data. DataLoss, naming the
+// tensor, unless each has the size of its dtype and shape and they fill
+// [0, data_size) without hole or overlap.
+absl::Status PlaceSafetensors(std::vector<SafetensorsEntry>& entries,
+                              uint64_t data_size);
+
+// "F32" of kF32, and so on.
+std::string_view SafetensorsName(DType dtype);
+
+}  // namespace capstan

@@ -1,0 +1,43 @@
+// The encoding of protocol buffers, as far as event files need it: written by
+// hand, since this layer does not see protobuf and the messages are few. Who
+// calls it knows the fields' numbers; event.cc and hparams_event.cc list them.
+// docs: https://protobuf.dev/programming-guides/encoding/
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace capstan {
+
+// Appends fields to a message. Every field that is asked for is written, also
+// if it is 0 or empty. Not thread-safe.
+class ProtoWriter {
+ public:
+  // int64, int32, uint64, bool and enums. A negative number takes ten bytes.
+  ProtoWriter& Varint(int field, int64_t value);
+  // double and float.
+  ProtoWriter& Double(int field, double value);
+  ProtoWriter& Float(int field, float value);
+  // string and bytes.
+  ProtoWriter& Text(int field, std::string_view value);
+  // A message in this one.
+  ProtoWriter& Message(int field, const ProtoWriter& message);
+  // repeated double [packed = true].
+  ProtoWriter& PackedDoubles(int field, std::span<const double> values);
+
+  // The message so far.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  // How a field's value is delimited; the numbers are the format's.
+  enum class WireType : uint8_t { kVarint = 0, k64 = 1, kLength = 2, k32 = 5 };
+
+  void Key(int field, WireType type);
+  void Raw(uint64_t value);
+
+  std::string bytes_;
+};
+
+}  // namespace capstan
