@@ -22,6 +22,19 @@ run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/hello)
 message("${output}")
 
+# What `capstan new` writes builds and runs too, alone and as a cluster.
+run(${work}/prefix/bin/capstan new ${work}/starter)
+run(${CMAKE_COMMAND} -G Ninja -S ${work}/starter -B ${work}/starter/build
+    -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_PREFIX_PATH=${work}/prefix)
+run(${CMAKE_COMMAND} --build ${work}/starter/build)
+foreach(command "" "${work}/prefix/bin/capstan;run;--")
+  run(${CMAKE_COMMAND} -E chdir ${work}/starter ${command} build/starter)
+  if(NOT output MATCHES "y = 3.00 x \\+ 1.00")
+    message(FATAL_ERROR "${output}")
+  endif()
+endforeach()
+
 # The package must work without this source tree, and after being moved.
 file(GLOB_RECURSE files ${work}/prefix/*.cmake)
 foreach(file IN LISTS files)

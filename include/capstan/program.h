@@ -26,6 +26,9 @@ namespace capstan {
 class CAPSTAN_EXPORT Program : public Definitions {
  public:
   // Reads the environment, once. The arguments are the program's own.
+  // To be made first of all in main: if OpenBLAS is linked to the program, does
+  // not know this CPU and has taken slow kernels for it, the program is started
+  // again with better ones, once (docs/cluster.md).
   Program(int argc, char** argv);
   // With an environment of the caller's.
   explicit Program(Environment environment);

@@ -17,6 +17,7 @@ using Action = std::function<int()>;
 
 void AddCertsCommand(CLI::App& app, Action& action);
 void AddDoctorCommand(CLI::App& app, Action& action);
+void AddNewCommand(CLI::App& app, Action& action);
 void AddRunCommand(CLI::App& app, Action& action);
 void AddServerCommand(CLI::App& app, Action& action);
 void AddStatusCommand(CLI::App& app, Action& action);

@@ -1,11 +1,14 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 
 #include "cli/command.h"
+#include "cluster/process_variables.h"
 #include "launch/diagnose.h"
+#include "launch/system_blas.h"
 
 namespace capstan {
 namespace {
@@ -14,10 +17,35 @@ std::string Counted(int count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-int RunDoctor(const DiagnoseOptions& options) {
+constexpr Duration kProbeTimeout = std::chrono::seconds(20);
+
+struct Flags {
+  DiagnoseOptions options;
+  bool json = false;
+  bool probe_blas = false;
+};
+
+// What the process does that RunDoctor starts for the BLAS.
+int PrintBlas() {
+  const absl::StatusOr<BlasInfo> blas = LoadAndProbeBlas();
+  fmt::print("{}\n",
+             blas.ok() ? ToJson(*blas) : std::string(blas.status().message()));
+  return blas.ok() ? 0 : 1;
+}
+
+int RunDoctor(DiagnoseOptions options, bool json) {
+  options.probe_blas = [] {
+    return ProbeSystemBlas("/proc/self/exe",
+                           {"capstan", "doctor", "--probe-blas"},
+                           ProcessVariables(), kProbeTimeout);
+  };
   const Findings findings = Diagnose(options);
-  for (const Finding& finding : findings) fmt::print("{}\n", ToLine(finding));
   const int problems = Count(findings, FindingLevel::kProblem);
+  if (json) {
+    fmt::print("{}\n", ToJson(findings));
+    return problems == 0 ? 0 : 1;
+  }
+  for (const Finding& finding : findings) fmt::print("{}\n", ToLine(finding));
   fmt::print("{}, {}\n", Counted(problems, "problem"),
              Counted(Count(findings, FindingLevel::kWarning), "warning"));
   return problems == 0 ? 0 : 1;
@@ -28,7 +56,8 @@ int RunDoctor(const DiagnoseOptions& options) {
 void AddDoctorCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Say what is wrong with this machine or a cluster");
-  auto options = std::make_shared<DiagnoseOptions>();
+  auto flags = std::make_shared<Flags>();
+  DiagnoseOptions* options = &flags->options;
   command->add_option("--cluster", options->cluster_file,
                       "the cluster as a YAML file (instead of TF_CONFIG, "
                       "Slurm or Kubernetes)");
@@ -38,15 +67,23 @@ void AddDoctorCommand(CLI::App& app, Action& action) {
   command->add_option("--token", options->token_file,
                       "a file with the job's token, if its tasks have one "
                       "(CAPSTAN_TOKEN)");
+  command->add_flag("--json", flags->json,
+                    "print all of it as one line of JSON");
+  // Not for people: what it does to itself.
+  command->add_flag("--probe-blas", flags->probe_blas)->group("");
   command->footer(
-      "Looks at limits, memory, disk and clock of this machine; with a "
-      "cluster, at its\naddresses and every task; with --tls, at the "
-      "certificates. The exit code is 1 if\nthere is a PROBLEM, else 0.\n"
+      "Looks at CPU, BLAS, limits, memory, disk, network and clock of this "
+      "machine; with a\ncluster, at its addresses and every task; with --tls, "
+      "at the certificates. The\nexit code is 1 if there is a PROBLEM, else "
+      "0.\n"
       "\nExamples:\n"
       "  capstan doctor\n"
       "  capstan doctor --cluster cluster.yaml --tls certs");
-  command->callback([options, &action] {
-    action = [options] { return RunDoctor(*options); };
+  command->callback([flags, &action] {
+    action = [flags] {
+      return flags->probe_blas ? PrintBlas()
+                               : RunDoctor(flags->options, flags->json);
+    };
   });
 }
 

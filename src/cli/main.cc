@@ -13,6 +13,7 @@ namespace {
 
 constexpr char kFooter[] = R"(
 Examples:
+  capstan new click                   write a program to begin with
   capstan run -w 2 -s 1 -- ./train    start ./train as a cluster on this machine
   capstan status --watch              see how its tasks are, meanwhile
   capstan worker --join 127.0.0.1:7070 -- ./train    add a worker to it
@@ -31,6 +32,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddCertsCommand(app, action);
   AddDoctorCommand(app, action);
+  AddNewCommand(app, action);
   AddRunCommand(app, action);
   AddServerCommand(app, action);
   AddStatusCommand(app, action);

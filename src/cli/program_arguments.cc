@@ -1,7 +1,6 @@
 #include "cli/program_arguments.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -50,14 +49,6 @@ std::vector<std::string> ProgramArguments(const CLI::App& command,
   }
   rest.insert(rest.begin(), program);
   return rest;
-}
-
-std::vector<std::string> ProcessEnvironment() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    entries.emplace_back(*entry);
-  }
-  return entries;
 }
 
 std::string SearchPath() {

@@ -18,8 +18,7 @@ void TakeProgram(CLI::App& command, std::string& program, std::string usage);
 std::vector<std::string> ProgramArguments(const CLI::App& command,
                                           const std::string& program);
 
-// What this process has, as "NAME=value", and where it looks for programs.
-std::vector<std::string> ProcessEnvironment();
+// Where this process looks for programs.
 std::string SearchPath();
 
 // `path` from the root on, as the program may go to another folder before it

@@ -9,6 +9,9 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/program_arguments.h"
+#include "cluster/process_variables.h"
+#include "launch/blas_core.h"
+#include "launch/cpu_features.h"
 #include "launch/run_local_job.h"
 
 namespace capstan {
@@ -32,7 +35,8 @@ plus the signal's number if it was killed, 126 if PROGRAM cannot be executed,
 the chief ended with 0. Ctrl-C ends all tasks within 2 s; pressed again, it
 kills them. The workers share the cores of the machine: OMP_NUM_THREADS,
 OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
-many each has. More workers may join: see capstan worker --help.
+many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
+kernels for this CPU. More workers may join: see capstan worker --help.
 
 Examples:
   capstan run -- ./train --epochs 3
@@ -49,7 +53,8 @@ struct Flags {
 };
 
 int Run(RunLocalJobOptions options) {
-  options.job.environment = ProcessEnvironment();
+  options.job.environment = ProcessVariables();
+  options.job.blas_core = OpenBlasCoreFor(ReadCpuFeatures());
   options.job.tls = AbsolutePath(options.job.tls);
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
   options.search_path = SearchPath();

@@ -13,6 +13,9 @@
 #include "cli/program_arguments.h"
 #include "cli/usage_error.h"
 #include "cluster/address.h"
+#include "cluster/process_variables.h"
+#include "launch/blas_core.h"
+#include "launch/cpu_features.h"
 #include "launch/find_program.h"
 #include "launch/join_job.h"
 #include "launch/last_run.h"
@@ -75,7 +78,8 @@ void Complete(JoinJobOptions& options) {
     const std::optional<std::string> job = environment.Get("CAPSTAN_JOB_ID");
     options.job_id = job ? *job : JobOfLastRun(options.chief);
   }
-  options.environment = ProcessEnvironment();
+  options.environment = ProcessVariables();
+  options.blas_core = OpenBlasCoreFor(ReadCpuFeatures());
 }
 
 int Run(JoinJobOptions options) {

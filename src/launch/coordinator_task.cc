@@ -14,11 +14,6 @@ namespace {
 
 constexpr Duration kGrace = std::chrono::milliseconds(500);
 
-Task<> Call(std::function<void()> function) {
-  function();
-  co_return;
-}
-
 }  // namespace
 
 CoordinatorTask::CoordinatorTask(std::unique_ptr<TaskHost> host)
@@ -44,7 +39,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
   task->MakeRoster(on_deposed);
   CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
   const auto start = [&task] { task->roster_->Start(); };
-  RunOn(task->host_->executor(), Call(start));
+  CallOn(task->host_->executor(), start);
   return task;
 }
 
@@ -68,14 +63,14 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
         host_->clock(), host_->logger(), host_->executor(),
         host_->options().cluster.spec, std::move(options), new_channel);
   };
-  RunOn(host_->executor(), Call(make));
+  CallOn(host_->executor(), make);
 }
 
 CoordinatorTask::~CoordinatorTask() {
   desk_->Close();
   host_->Shutdown(kGrace);
   const auto destroy = [this] { roster_ = nullptr; };
-  RunOn(host_->executor(), Call(destroy));
+  CallOn(host_->executor(), destroy);
   host_->StopThreads();
 }
 

@@ -10,12 +10,15 @@
 #include "cluster/resolve.h"
 #include "launch/admin_client.h"
 #include "launch/check_addresses.h"
+#include "launch/check_blas.h"
 #include "launch/check_clock.h"
 #include "launch/check_limits.h"
+#include "launch/check_machine.h"
 #include "launch/check_tasks.h"
 #include "launch/check_tls.h"
 #include "launch/check_token.h"
 #include "launch/machine_facts.h"
+#include "launch/probe_loopback.h"
 #include "launch/probe_tasks.h"
 
 namespace capstan {
@@ -32,7 +35,12 @@ class Diagnosis {
   Findings Run() {
     Findings described = ReadCluster();
     const MachineFacts facts = ReadMachineFacts(options_.folder);
+    Append(CheckMachine(facts), findings_);
+    if (options_.probe_blas) {
+      Append(CheckBlas(options_.probe_blas(), facts.cpu), findings_);
+    }
     Append(CheckLimits(facts, cluster_.spec.num_tasks()), findings_);
+    Append(CheckLoopback(ProbeLoopback()), findings_);
     Append(CheckClock(facts), findings_);
     Append(std::move(described), findings_);
     if (!tls_directory_.empty()) {

@@ -2,10 +2,13 @@
 // of `capstan doctor`.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "capstan/resolver.h"
+#include "launch/blas_info.h"
 #include "launch/finding.h"
 
 namespace capstan {
@@ -18,6 +21,8 @@ struct DiagnoseOptions {
   // As --token; if empty, CAPSTAN_TOKEN.
   std::string token_file = {};
   Environment environment = Environment::FromProcess();
+  // Looks at the BLAS of the machine (system_blas.h); not looked at if empty.
+  std::function<absl::StatusOr<BlasInfo>()> probe_blas = {};
   // Where `capstan run` would write.
   std::string folder = ".";
   // How long one answer of a task may take.

@@ -22,6 +22,9 @@ class DiagnoseTest : public ::testing::Test {
     options.environment = environment;
     options.folder = folder_.path();
     options.timeout = std::chrono::milliseconds(500);
+    options.probe_blas = []() -> absl::StatusOr<BlasInfo> {
+      return BlasInfo{.library = BlasLibrary::kReference};
+    };
     std::string text;
     for (const Finding& finding : Diagnose(options)) {
       text += ToLine(finding) + "\n";
@@ -35,7 +38,12 @@ class DiagnoseTest : public ::testing::Test {
 
 TEST_F(DiagnoseTest, WithoutAClusterTheMachineIsLookedAt) {
   const std::string text = Lines(Environment());
+  EXPECT_THAT(text, HasSubstr("ok       version: capstan"));
+  EXPECT_THAT(text, HasSubstr("CPU: "));
+  EXPECT_THAT(text, HasSubstr("warning  BLAS: reference"));
   EXPECT_THAT(text, HasSubstr("open files"));
+  EXPECT_THAT(text, HasSubstr("loopback: "));
+  EXPECT_THAT(text, HasSubstr("host: "));
   EXPECT_THAT(text, HasSubstr("ok       cluster: none"));
 }
 

@@ -8,15 +8,6 @@
 #include "launch/server_channels.h"
 
 namespace capstan {
-namespace {
-
-Task<> Call(std::function<void()> function) {
-  function();
-  co_return;
-}
-
-}  // namespace
-
 DispatchDesk::DispatchDesk(TaskHost& host,
                            std::function<const Roster&()> roster, Service& next)
     : host_(host), roster_(std::move(roster)), next_(next) {}
@@ -35,7 +26,7 @@ absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> DispatchDesk::Open(
       [executor = callbacks_->executor()](std::function<void()> callback) {
         asio::post(executor, std::move(callback));
       };
-  RunOn(host_.executor(), Call([&] { Make(*checked); }));
+  CallOn(host_.executor(), [&] { Make(*checked); });
   front_ =
       std::make_shared<CoordinatorMaker::Impl>(host_.executor(), *dispatcher_);
   return front_;
@@ -65,12 +56,12 @@ void DispatchDesk::Close() {
   if (front_ == nullptr) return;
   RunOn(host_.executor(), dispatcher_->Stop());
   // Callbacks that are due have their values; the thread's end would drop them.
-  RunOn(callbacks_->executor(), Call([] {}));
+  CallOn(callbacks_->executor(), [] {});
   callbacks_ = nullptr;
-  RunOn(host_.executor(), Call([this] {
-          dispatcher_ = nullptr;
-          client_ = nullptr;
-        }));
+  CallOn(host_.executor(), [this] {
+    dispatcher_ = nullptr;
+    client_ = nullptr;
+  });
   front_ = nullptr;
 }
 

@@ -14,7 +14,12 @@ std::string Time(uint64_t microseconds) {
   return fmt::format("{:.1f} s", us / 1e6);
 }
 
-std::string Oldest(const LinkReport& link) {
+// What it has been at for longest.
+std::string Longest(const LinkReport& link) {
+  if (!link.making.empty()) {
+    return fmt::format("makes '{}' for {}", Printable(link.making),
+                       Time(1'000 * link.making_ms));
+  }
   if (link.in_flight == 0) return "";
   return fmt::format("step {} ('{}') for {}", link.oldest_step,
                      Printable(link.oldest_function),
@@ -50,7 +55,7 @@ std::string DispatchTable(const DispatchReport& report) {
                     Printable(link.task), LinkStateName(link.state),
                     link.in_flight, link.finished, link.failed, link.lost,
                     Time(link.mean_us), Time(link.p99_us),
-                    link.error.empty() ? Oldest(link) : Printable(link.error));
+                    link.error.empty() ? Longest(link) : Printable(link.error));
   }
   return text;
 }

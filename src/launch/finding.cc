@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+
+#include "absl/strings/ascii.h"
 
 namespace capstan {
 namespace {
@@ -27,6 +30,22 @@ std::string_view LevelName(FindingLevel level) {
 std::string ToLine(const Finding& finding) {
   return fmt::format("{:<8} {}{}{}", LevelName(finding.level), finding.what,
                      finding.remedy.empty() ? "" : "; ", finding.remedy);
+}
+
+std::string ToJson(const Findings& findings) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    list.push_back(Json{
+        {"level", absl::AsciiStrToLower(std::string(LevelName(finding.level)))},
+        {"what", finding.what},
+        {"remedy", finding.remedy}});
+  }
+  const Json all = {{"findings", std::move(list)},
+                    {"problems", Count(findings, FindingLevel::kProblem)},
+                    {"warnings", Count(findings, FindingLevel::kWarning)}};
+  // What the system or a file says need not be UTF-8.
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 int Count(const Findings& findings, FindingLevel level) {

@@ -24,6 +24,11 @@ using Findings = std::vector<Finding>;
 // "warning  open files: 1024; run: ulimit -n 4096", without a line feed.
 std::string ToLine(const Finding& finding);
 
+// All of them for programs: {"findings": [{"level": "warning", "what": "...",
+// "remedy": "..."}, ...], "problems": 0, "warnings": 1}, without a line feed. A
+// level is "ok", "warning" or "problem".
+std::string ToJson(const Findings& findings);
+
 // How many of `findings` are of that level.
 int Count(const Findings& findings, FindingLevel level);
 

@@ -14,6 +14,17 @@ TEST(FindingTest, LineHasLevelFindingAndRemedy) {
             "PROBLEM  no; mend it");
 }
 
+TEST(FindingTest, Json) {
+  EXPECT_EQ(
+      ToJson({{FindingLevel::kWarning, "h\"m\xff", "look"},
+              {FindingLevel::kProblem, "no", ""}}),
+      R"({"findings":[{"level":"warning","what":"h\"m)"
+      "\xef\xbf\xbd"
+      R"(","remedy":"look"},{"level":"problem","what":"no","remedy":""}],)"
+      R"("problems":1,"warnings":1})");
+  EXPECT_EQ(ToJson({}), R"({"findings":[],"problems":0,"warnings":0})");
+}
+
 TEST(FindingTest, CountsByLevel) {
   Findings findings = {{FindingLevel::kOk, "a", ""}};
   Append({{FindingLevel::kProblem, "b", ""}, {FindingLevel::kProblem, "c", ""}},

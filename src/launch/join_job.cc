@@ -112,6 +112,7 @@ absl::StatusOr<JoinedWorker> JoinJob(const JoinJobOptions& options) {
   environment.job_id = worker.job;
   environment.tls = options.tls;
   environment.token = options.token;
+  environment.blas_core = options.blas_core;
   worker.task.environment = TaskEnvironment(*task, *spec, environment);
   return worker;
 }

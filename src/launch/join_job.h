@@ -32,6 +32,8 @@ struct JoinJobOptions {
   std::string program = {};
   std::vector<std::string> arguments = {};
   std::vector<std::string> environment = {};
+  // The kernels that OpenBLAS is to take there; "" to let it choose.
+  std::string blas_core = {};
   // How long the chief may take to answer.
   Duration timeout = std::chrono::seconds(5);
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,6 +43,9 @@ TaskOptions Options(const ClusterSpec& spec, TaskId task) {
   options.cluster.job_id = "local";
   options.cluster.source = "LocalCluster";
   options.log_level = LogLevel::kWarning;
+  // The workers share the cores.
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  options.compute_threads = std::max(1, cores / spec.num_tasks(Role::kWorker));
   return options;
 }
 

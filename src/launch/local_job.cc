@@ -1,7 +1,9 @@
 #include "launch/local_job.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +14,27 @@
 namespace capstan {
 namespace {
 
-// What `task` has of the cores of this machine: workers compute, and those that
-// share a machine would only be in one another's way with more.
+// How many functions a worker runs at once. What is no number is refused by the
+// worker itself.
+int Concurrency(const LocalJobOptions& options) {
+  if (options.concurrency > 0) return options.concurrency;
+  constexpr std::string_view kName = "CAPSTAN_CONCURRENCY=";
+  int inherited = 1;
+  for (const std::string& entry : options.environment) {
+    if (!entry.starts_with(kName)) continue;
+    int value = 0;
+    const char* begin = entry.data() + kName.size();
+    std::from_chars(begin, entry.data() + entry.size(), value);
+    inherited = std::max(1, value);
+  }
+  return inherited;
+}
+
+// What a function of `task` has of the cores of this machine: workers compute,
+// and those that share a machine would only be in one another's way with more.
 int ComputeThreads(TaskId task, const LocalJobOptions& options) {
   if (task.role != Role::kWorker || options.cores <= 0) return 0;
-  return std::max(1, options.cores / options.workers);
+  return std::max(1, options.cores / options.workers / Concurrency(options));
 }
 
 std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
@@ -27,6 +45,7 @@ std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
   environment.tls = options.tls;
   environment.compute_threads = ComputeThreads(task, options);
   if (task.role == Role::kWorker) environment.concurrency = options.concurrency;
+  if (task.role != Role::kPs) environment.blas_core = options.blas_core;
   return TaskEnvironment(task, spec, environment);
 }
 

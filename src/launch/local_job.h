@@ -31,6 +31,9 @@ struct LocalJobOptions {
   int concurrency = 0;
   // Of this machine, for the workers to share; 0 if they are not told.
   int cores = 0;
+  // The kernels that OpenBLAS is to take in all tasks but the servers; "" to
+  // let it choose.
+  std::string blas_core = {};
 };
 
 // What one process is started with.

@@ -126,6 +126,35 @@ TEST(LocalJobTest, WorkersShareTheCores) {
   EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=1"));
 }
 
+TEST(LocalJobTest, FunctionsOfAWorkerShareItsCores) {
+  LocalJobOptions options = Options();
+  options.cores = 8;
+  options.environment = {"CAPSTAN_CONCURRENCY=4"};
+  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=1"));
+  options.concurrency = 2;
+  job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=2"));
+  options.concurrency = 0;
+  options.environment = {"CAPSTAN_CONCURRENCY=many"};
+  job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=4"));
+}
+
+TEST(LocalJobTest, ProgramsAreToldTheKernels) {
+  LocalJobOptions options = Options();
+  options.blas_core = "HASWELL";
+  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  for (const LocalTask& task : job->tasks) {
+    EXPECT_EQ(EnvironmentOf(task).Get("OPENBLAS_CORETYPE").value_or(""),
+              task.id.role == Role::kPs ? "" : "HASWELL");
+  }
+}
+
 TEST(LocalJobTest, ThreadsThatTheUserChoseStay) {
   LocalJobOptions options = Options();
   options.cores = 8;

@@ -3,10 +3,12 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 
 namespace capstan {
 namespace {
@@ -54,6 +56,29 @@ std::optional<uint64_t> AvailableInCgroup() {
   return *most - std::min(*most, *used);
 }
 
+// The word in brackets: "always [madvise] never".
+std::string HugePages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string word;
+  while (file >> word) {
+    if (word.size() > 2 && word.front() == '[') {
+      return word.substr(1, word.size() - 2);
+    }
+  }
+  return "";
+}
+
+void ReadComputer(MachineFacts& facts) {
+  utsname system = {};
+  if (::uname(&system) == 0) {
+    facts.kernel = std::string(system.sysname) + " " + system.release;
+  }
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (cores > 0) facts.cores = static_cast<int>(cores);
+  facts.cpu = ReadCpuFeatures();
+  facts.huge_pages = HugePages();
+}
+
 void ReadFolder(const std::string& folder, MachineFacts& facts) {
   facts.folder = folder;
   struct statvfs disk = {};
@@ -67,6 +92,7 @@ void ReadFolder(const std::string& folder, MachineFacts& facts) {
 
 MachineFacts ReadMachineFacts(const std::string& folder) {
   MachineFacts facts;
+  ReadComputer(facts);
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     facts.open_files = limit.rlim_cur;

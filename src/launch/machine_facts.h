@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "launch/cpu_features.h"
+
 namespace capstan {
 
 // Not set: the system does not say.
@@ -12,6 +14,13 @@ struct MachineFacts {
   // No limit, where there could be one.
   static constexpr uint64_t kUnlimited = UINT64_MAX;
 
+  // "Linux 6.1.0-18-amd64"; "" if not known.
+  std::string kernel = {};
+  // That this process may use, and what they can.
+  std::optional<int> cores = std::nullopt;
+  CpuFeatures cpu = {};
+  // The kernel's setting: "always", "madvise", "never"; "" if not known.
+  std::string huge_pages = {};
   // Descriptors of a process: now, and as far as it may raise that itself.
   std::optional<uint64_t> open_files = std::nullopt;
   std::optional<uint64_t> open_files_hard = std::nullopt;

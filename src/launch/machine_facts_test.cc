@@ -10,6 +10,10 @@ namespace {
 TEST(MachineFactsTest, ThisMachineHasThem) {
   const testing::TempDir folder;
   const MachineFacts facts = ReadMachineFacts(folder.path());
+  EXPECT_EQ(facts.kernel.substr(0, 6), "Linux ");
+  EXPECT_GT(facts.cores.value_or(0), 0);
+  EXPECT_EQ(facts.cpu, ReadCpuFeatures());
+  EXPECT_EQ(facts.huge_pages.find_first_of("[] "), std::string::npos);
   EXPECT_GT(facts.open_files.value_or(0), 10u);
   EXPECT_GE(facts.open_files_hard.value_or(0), facts.open_files.value_or(0));
   EXPECT_GT(facts.threads.value_or(0), 1u);

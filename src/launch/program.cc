@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,8 @@
 #include "launch/coordinator_task.h"
 #include "launch/make_cluster.h"
 #include "launch/member_task.h"
+#include "launch/prepare_blas.h"
+#include "launch/restart_for_blas.h"
 #include "launch/run_member.h"
 #include "launch/task_options.h"
 
@@ -21,6 +24,15 @@ namespace {
 
 // How long a body may take to end after another coordinator has taken over.
 constexpr std::chrono::milliseconds kDeposedGrace(1500);
+
+// Of the cluster in one process.
+constexpr int kLocalWorkers = 2;
+
+// What one of `count` that compute at once has of the cores.
+int ShareOfCores(int count) {
+  return std::max(
+      1, static_cast<int>(std::thread::hardware_concurrency()) / count);
+}
 
 int Fail(std::string_view who, std::string_view what) {
   fmt::print(stderr, "{}: {}\n", who, what);
@@ -58,8 +70,7 @@ int RunCoordinator(const TaskOptions& options,
 }  // namespace
 
 Program::Program(int argc, char** argv) : Program(Environment::FromProcess()) {
-  (void)argc;
-  (void)argv;
+  RestartForBlas(argc, argv);
 }
 Program::Program(Environment environment)
     : environment_(std::move(environment)) {}
@@ -76,7 +87,8 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     }
     fmt::print(stderr, "{}\n", cluster.ToString());
     if (cluster.spec.empty()) {
-      LocalCluster local(*this);
+      PrepareBlas(who, ShareOfCores(kLocalWorkers), environment_);
+      LocalCluster local(*this, kLocalWorkers);
       body(local.cluster());
       return 0;
     }
@@ -86,6 +98,13 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     if (cluster.task && cluster.task->role == Role::kChief) {
       DefinitionsReader::Freeze(*this);
       return RunCoordinator(options, body);
+    }
+    if (cluster.task && cluster.task->role == Role::kWorker) {
+      PrepareBlas(who,
+                  options.compute_threads > 0
+                      ? options.compute_threads
+                      : ShareOfCores(options.concurrency),
+                  environment_);
     }
     const std::unique_ptr<MemberTask> task = ValueOrThrow(
         MemberTask::Start(options, DefinitionsReader::Freeze(*this)));

@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "launch/blas_core.h"
+
 namespace capstan {
 namespace {
 
@@ -65,6 +67,11 @@ std::vector<std::string> TaskEnvironment(
       environment.push_back(
           fmt::format("{}={}", name, options.compute_threads));
     }
+  }
+  if (!options.blas_core.empty() &&
+      !Has(options.inherited, kBlasCoreVariable)) {
+    environment.push_back(
+        fmt::format("{}={}", kBlasCoreVariable, options.blas_core));
   }
   return environment;
 }

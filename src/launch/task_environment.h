@@ -23,14 +23,16 @@ struct TaskEnvironmentOptions {
   int compute_threads = 0;
   // How many functions a worker runs at once; 0 for what is inherited.
   int concurrency = 0;
+  // The kernels that OpenBLAS is to take (blas_core.h); "" to let it choose.
+  std::string blas_core = {};
 };
 
 // The environment of `task` in the cluster `spec`: what is inherited, without
 // what would describe another cluster, and TF_CONFIG, CAPSTAN_TASK,
 // CAPSTAN_JOB_ID and, if given, CAPSTAN_TLS, CAPSTAN_TOKEN and
-// CAPSTAN_CONCURRENCY. With
-// compute_threads also OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and
-// CAPSTAN_COMPUTE_THREADS, each unless it is inherited.
+// CAPSTAN_CONCURRENCY. With compute_threads also OMP_NUM_THREADS,
+// OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, and with blas_core
+// OPENBLAS_CORETYPE, each unless it is inherited.
 std::vector<std::string> TaskEnvironment(TaskId task, const ClusterSpec& spec,
                                          const TaskEnvironmentOptions& options);
 

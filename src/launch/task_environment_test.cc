@@ -55,5 +55,16 @@ TEST(TaskEnvironmentTest, HowManyFunctionsRunAtOnceIsInheritedOrGiven) {
                     Not(Contains("CAPSTAN_CONCURRENCY=2"))));
 }
 
+TEST(TaskEnvironmentTest, KernelsAreChosenUnlessTheUserDid) {
+  TaskEnvironmentOptions options;
+  options.blas_core = "SKYLAKEX";
+  EXPECT_THAT(TaskEnvironment({Role::kWorker, 0}, kSpec, options),
+              Contains("OPENBLAS_CORETYPE=SKYLAKEX"));
+  options.inherited = {"OPENBLAS_CORETYPE=ZEN"};
+  EXPECT_THAT(TaskEnvironment({Role::kWorker, 0}, kSpec, options),
+              AllOf(Contains("OPENBLAS_CORETYPE=ZEN"),
+                    Not(Contains("OPENBLAS_CORETYPE=SKYLAKEX"))));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -11,13 +11,6 @@
 namespace capstan {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(5);
-
-Task<> Call(std::function<void()> function) {
-  function();
-  co_return;
-}
-
 ComputeRunnerOptions RunnerOptions(const TaskHost& host) {
   const TaskOptions& options = host.options();
   ComputeRunnerOptions runner;
@@ -39,15 +32,15 @@ WorkerPart::WorkerPart(TaskHost& host,
     : host_(host),
       runner_(std::make_unique<ComputeRunner>(
           host.executor(), std::move(definitions), RunnerOptions(host))) {
-  RunOn(host_.executor(), Call([&] {
-          client_ = NewParameterClient(host_);
-          WorkerServiceOptions options;
-          options.task = host_.name();
-          options.incarnation = host_.self().incarnation;
-          service_ = std::make_unique<WorkerService>(
-              host_.clock(), host_.logger(), host_.executor(), *client_,
-              *runner_, std::move(options), next);
-        }));
+  CallOn(host_.executor(), [&] {
+    client_ = NewParameterClient(host_);
+    WorkerServiceOptions options;
+    options.task = host_.name();
+    options.incarnation = host_.self().incarnation;
+    service_ = std::make_unique<WorkerService>(
+        host_.clock(), host_.logger(), host_.executor(), *client_, *runner_,
+        std::move(options), next);
+  });
 }
 
 WorkerPart::~WorkerPart() = default;
@@ -60,12 +53,8 @@ void WorkerPart::Stop() {
 }
 
 size_t WorkerPart::Leave(Duration grace) {
-  RunOn(host_.executor(), Call([this] { service_->Leave(); }));
-  const MonotonicTime deadline = host_.clock().Now() + grace;
-  while (runner_->busy() > 0 && host_.clock().Now() < deadline) {
-    std::this_thread::sleep_for(kLook);
-  }
-  return runner_->busy();
+  CallOn(host_.executor(), [this] { service_->Leave(); });
+  return runner_->AwaitIdle(grace);
 }
 
 }  // namespace capstan

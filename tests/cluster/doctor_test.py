@@ -75,9 +75,33 @@ class Doctor(unittest.TestCase):
     def test_machine_alone(self):
         _, lines = self.doctor(cluster=False)
         said = "\n".join(sum(lines.values(), []))
-        for text in ("open files", "threads", "memory", "folder",
+        for text in ("version: capstan", "CPU: ", "BLAS: ", "open files",
+                     "threads", "memory", "folder", "loopback: ", "host: ",
                      "cluster: none"):
             self.assertIn(text, said)
+
+    def test_json(self):
+        done = subprocess.run([CAPSTAN, "doctor", "--json"], env=environment(),
+                              text=True, cwd=self.dir, capture_output=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.stderr, "")
+        said = json.loads(done.stdout)
+        levels = [finding["level"] for finding in said["findings"]]
+        self.assertEqual(levels.count("problem"), said["problems"])
+        self.assertEqual(levels.count("warning"), said["warnings"])
+        self.assertEqual(done.returncode, 1 if said["problems"] else 0)
+        self.assertIn("open files",
+                      "".join(finding["what"] for finding in said["findings"]))
+
+    def test_blas(self):
+        """Debian's reference BLAS, or none, is named with the remedy."""
+        _, lines = self.doctor(cluster=False)
+        [(level, line)] = [(level, line) for level, found in lines.items()
+                           for line in found if line.startswith("BLAS: ")]
+        if level == "ok":
+            self.assertRegex(line, r"GFLOP/s \(/")
+        else:
+            self.assertRegex(line, "apt install|OPENBLAS_CORETYPE|runs here")
 
     def test_job_that_is_not_running(self):
         code, lines = self.doctor()
