@@ -173,6 +173,7 @@ struct CoordinatorStatus {
   std::uint64_t retries = 0;  // functions that were given to another worker
   double per_second = 0;
   int ready_workers = 0;
+  int workers = 0;  // that there have been, ready or not
 };
 
 // Iterators over one dataset, one per worker.
@@ -203,6 +204,13 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   void CreateVariables(const std::vector<VariableSpec>& specs,
                        const Partitioner& partitioner = nullptr);
   void DropVariables(const std::vector<std::string>& names);
+  // Gives the optimizers of variables another learning rate, or schedule: for
+  // all updates that are applied after this has returned, and for some of those
+  // under way. Slots and counts of updates stay. Throws kNotFound,
+  // kFailedPrecondition for a variable without an optimizer, kInvalidArgument
+  // for a rate that makes no sense; kUnavailable, naming the server.
+  void SetLearningRate(const std::vector<std::string>& variables,
+                       const LearningRate& rate);
 
   // As in WorkerContext, from here.
   Tensor Read(const std::string& variable);
@@ -261,8 +269,19 @@ class CAPSTAN_EXPORT ClusterCoordinator {
       const Resource<Iterator<T>>& dataset) {
     return PerWorkerDataset<T>(*this, dataset);
   }
+  // The same for a Dataset; a template, so that those who have none need not
+  // include worker.h.
+  template <typename Handle>
+  requires requires(const Handle& handle) { handle.iterator(); }
+  auto CreatePerWorkerDataset(const Handle& dataset) {
+    return CreatePerWorkerDataset(dataset.iterator());
+  }
 
   CoordinatorStatus Status() const;
+  // How stale the gradients were that the servers have applied, counted by
+  // shards: element 0 of none, element i of 2^(i-1) to 2^i - 1 updates since
+  // the worker had read. Asks all servers. Throws kUnavailable, naming one.
+  std::vector<std::uint64_t> Staleness() const;
   // Counters, gauges and histograms of the dispatching, in the text format of
   // Prometheus; brought up to date a few times per second.
   std::string Metrics() const;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,56 @@
 #include "capstan/variable.h"
 
 namespace capstan {
+
+// A variable in memory of the program's own, such as a parameter of a model:
+// values come straight into it, and only what is newer than what is there. Not
+// thread-safe; it and the memory must outlive the calls that they are given to.
+class CAPSTAN_EXPORT VariableCopy {
+ public:
+  // Nothing is there yet.
+  VariableCopy(std::string variable, MutableTensorView memory);
+  ~VariableCopy();
+  VariableCopy(VariableCopy&&) noexcept;
+  VariableCopy& operator=(VariableCopy&&) noexcept;
+
+  const std::string& variable() const noexcept;
+  const MutableTensorView& memory() const noexcept;
+  // The memory has been written to: the next pull brings all of it.
+  void Forget() noexcept;
+
+  // For the worker's own use.
+  struct State;
+
+ private:
+  friend struct VariableCopyAccess;
+  std::unique_ptr<State> state_;
+};
+
+// A gradient of the variable of a copy, as a view of memory of the caller's.
+struct CopyGradient {
+  VariableCopy* copy = nullptr;
+  TensorView gradient;
+};
+
+// A call under way. What it was given must stay as it is until it has ended.
+// Move-only.
+class CAPSTAN_EXPORT PendingCall {
+ public:
+  PendingCall() noexcept;  // has ended
+  // Waits for the end, and drops what came of it.
+  ~PendingCall();
+  PendingCall(PendingCall&&) noexcept;
+  PendingCall& operator=(PendingCall&&) noexcept;
+
+  // Waits for the end, and throws what the call would have; once.
+  void Wait();
+
+ private:
+  friend class WorkerContext;
+  struct State;
+  explicit PendingCall(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
 
 // A function's view of the worker that runs it. Valid until the function
 // returns.
@@ -87,6 +138,31 @@ class CAPSTAN_EXPORT WorkerContext {
   UpdateResult Add(const std::string& variable, const Tensor& value) {
     return Apply(Operation::kAdd, {{variable, value}});
   }
+
+  // The same without waiting and without copies, for models. Each fails as
+  // above, when it is waited for.
+
+  // Brings copies up to date.
+  PendingCall StartPull(std::span<VariableCopy* const> copies);
+  // Row ids[i] of a variable into row i of `into`.
+  PendingCall StartReadRows(const std::string& variable,
+                            std::span<const std::int64_t> ids,
+                            const MutableTensorView& into);
+
+  // Numbers for `count` updates of the step, the first of them. Updates that
+  // are under way at the same time have no order to be told apart by: a
+  // function gives each its number, the same one each time that it is run.
+  std::uint32_t ReserveUpdates(std::uint32_t count);
+  // Gradients, as one update. With `refresh`, the values after it come back
+  // into the copies, whatever mode of update the variables have.
+  PendingCall StartGradients(std::uint32_t number,
+                             std::span<const CopyGradient> gradients,
+                             bool refresh);
+  // A gradient of rows; those of equal ids are added up.
+  PendingCall StartRowGradients(std::uint32_t number,
+                                const std::string& variable,
+                                std::span<const std::int64_t> ids,
+                                const TensorView& gradient);
 
  private:
   friend class WorkerContextHost;
@@ -152,6 +228,21 @@ struct Callable<R (C::*)(Args...) const noexcept> : Callable<R (*)(Args...)> {};
 template <typename R, typename... Args>
 struct Callable<R(Args...)> : Callable<R (*)(Args...)> {};
 
+// A Dataset that was registered, to be read from its beginning or by number. A
+// handle; cheap to copy.
+class DatasetHandle {
+ public:
+  DatasetHandle(Resource<Iterator<Example>> iterator, Resource<LazyTable> table)
+      : iterator_(std::move(iterator)), table_(std::move(table)) {}
+  const std::string& name() const { return iterator_.name(); }
+  const Resource<Iterator<Example>>& iterator() const { return iterator_; }
+  const Resource<LazyTable>& table() const { return table_; }
+
+ private:
+  Resource<Iterator<Example>> iterator_;
+  Resource<LazyTable> table_;
+};
+
 // The functions, datasets and resources of a program, by name. Each Add throws
 // kAlreadyExists for a name that is taken, kInvalidArgument for one that is
 // empty or longer than 200 bytes. A handle: copies share the definitions. Not
@@ -196,16 +287,36 @@ class CAPSTAN_EXPORT Definitions {
 
   // A dataset: `make` returns a function that gives the next element, or
   // nullopt at the end: std::optional<T>().
+  // Or a Dataset, for which it is two resources: `name`, to be read from its
+  // beginning, and `name`/table, to be read by number.
   template <typename F>
   auto AddDataset(std::string name, F make) {
     using Source = std::invoke_result_t<const F&, const InputContext&>;
-    using T = typename std::invoke_result_t<Source&>::value_type;
-    return AddMade<Iterator<T>>(
-        std::move(name),
-        [make = std::move(make)](
-            const InputContext& input) -> std::shared_ptr<void> {
-          return std::make_shared<Iterator<T>>(make(input));
-        });
+    if constexpr (std::same_as<Source, Dataset>) {
+      auto table = AddMade<LazyTable>(
+          name + "/table",
+          [make](const InputContext& input) -> std::shared_ptr<void> {
+            // Numbers mean the same on all workers: nothing is sharded away.
+            const InputContext whole{.num_replicas_in_sync =
+                                         input.num_replicas_in_sync};
+            return std::make_shared<LazyTable>(make(whole));
+          });
+      auto iterator = AddMade<Iterator<Example>>(
+          std::move(name),
+          [make = std::move(make)](
+              const InputContext& input) -> std::shared_ptr<void> {
+            return std::make_shared<Iterator<Example>>(make(input).Open());
+          });
+      return DatasetHandle(std::move(iterator), std::move(table));
+    } else {
+      using T = typename std::invoke_result_t<Source&>::value_type;
+      return AddMade<Iterator<T>>(
+          std::move(name),
+          [make = std::move(make)](
+              const InputContext& input) -> std::shared_ptr<void> {
+            return std::make_shared<Iterator<T>>(make(input));
+          });
+    }
   }
 
  private:

@@ -45,4 +45,14 @@ T RunOn(const Executor& executor, Task<T> task) {
   return StartOn(executor, std::move(task)).get();
 }
 
+// The same for a plain function.
+template <typename Function>
+void CallOn(const Executor& executor, Function function) {
+  constexpr auto kCall = [](Function inner) -> Task<> {
+    inner();
+    co_return;
+  };
+  RunOn(executor, kCall(std::move(function)));
+}
+
 }  // namespace capstan

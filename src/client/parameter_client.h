@@ -61,6 +61,12 @@ struct DenseItem {
   Bytes values;
   // What the gradient was computed from, for the staleness. May be null.
   const ShardVersions* based_on = nullptr;
+  // Where the values after the update go: as many bytes as the variable has, or
+  // none if they are not wanted; the same for all items of a call. Undefined
+  // when the call fails.
+  MutableBytes into = {};
+  // Which ones they are. May be null, and may be `based_on`.
+  ShardVersions* now = nullptr;
 };
 
 // Rows to be read: row i goes to the i-th row of `into`.

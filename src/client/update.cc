@@ -25,6 +25,8 @@ struct UpdatePlan {
   RowPlan rows;
   Buffer sums;
   const ShardVersions* based_on = nullptr;
+  MutableBytes into;
+  ShardVersions* now = nullptr;
   float scale = 1;
 };
 
@@ -34,6 +36,9 @@ struct ServerPlan {
   bool by_rows = false;
   ShardsRequest request;
   std::vector<Bytes> attachments;
+  // Of each part, if values are wanted.
+  std::vector<MutableBytes> into;
+  std::vector<const UpdatePlan*> sources;
 };
 
 size_t RowBytes(const VariableEntry& entry, DType dtype) {
@@ -161,6 +166,13 @@ absl::StatusOr<std::vector<UpdatePlan>> PlanItems(
     plan.dtype = item.dtype;
     plan.values = item.values;
     plan.based_on = item.based_on;
+    plan.into = item.into;
+    plan.now = item.now;
+    if (!item.into.empty()) {
+      CAPSTAN_RETURN_IF_ERROR(
+          CheckSize(entry, ByteSize(entry.spec.dtype, entry.spec.shape),
+                    item.into.size()));
+    }
   }
   for (const ItemOrder& source : *row_order) {
     const RowsItem& item = rows[source.item];
@@ -308,9 +320,14 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
     const size_t row_bytes = RowBytes(entry, plan.dtype);
     if (!plan.by_rows) {
       for (uint32_t shard = 0; shard < entry.shards.size(); ++shard) {
-        add(plan, shard)
-            .attachments.push_back(
-                ShardBytes(entry, shard, plan.values, row_bytes));
+        ServerPlan& server = add(plan, shard);
+        server.attachments.push_back(
+            ShardBytes(entry, shard, plan.values, row_bytes));
+        if (plan.into.empty()) continue;
+        server.request.want_values = true;
+        server.into.push_back(
+            ShardBytes(entry, shard, plan.into, entry.row_bytes()));
+        server.sources.push_back(&plan);
       }
       continue;
     }
@@ -349,6 +366,29 @@ struct Prepared {
   std::vector<ServerPlan> servers;
 };
 
+// Values are wanted of all that is updated as a whole, or of none.
+absl::Status CheckWanted(std::span<const DenseItem> dense) {
+  for (const DenseItem& item : dense) {
+    if (item.into.empty() == dense.front().into.empty()) continue;
+    return absl::InvalidArgumentError(
+        "an update that wants the values of some variables, and of others not");
+  }
+  return absl::OkStatus();
+}
+
+// Notes which values came.
+absl::Status NoteValues(const ShardMap& map, const ServerPlan& plan,
+                        const Errand& errand, const ShardsReply& reply) {
+  for (size_t i = 0; i < plan.into.size(); ++i) {
+    const UpdatePlan& source = *plan.sources[i];
+    CAPSTAN_RETURN_IF_ERROR(CheckSize(*source.entry, plan.into[i].size(),
+                                      errand.reply.attachments[i].size()));
+    SetVersion(source.now, map, *source.entry, plan.request.parts[i].key.shard,
+               reply.versions[i]);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
                                  Operation operation,
                                  std::span<const DenseItem> dense,
@@ -363,6 +403,7 @@ absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
         "fenced: the update is of generation ", id.fence.generation,
         ", and the job is in generation ", map.generation()));
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckWanted(dense));
   Prepared prepared;
   absl::StatusOr<std::vector<UpdatePlan>> plans =
       PlanItems(map, id, operation, dense, rows);
@@ -401,6 +442,7 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
         errand.method = server.by_rows ? Method::kScatter : Method::kPush;
         errand.body = EncodeShardsRequest(server.request);
         errand.attachments = server.attachments;
+        if (!server.into.empty()) errand.receive_into = server.into;
       }
       status =
           co_await FanOut(servers_, errands, deadline, options.cancellation);
@@ -410,9 +452,18 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
             ReadReply(errands[i].reply.body,
                       prepared->servers[i].request.parts.size(), true);
         status = reply.status();
-        if (reply.ok()) Count(*reply, summary);
+        if (reply.ok()) {
+          Count(*reply, summary);
+          status = NoteValues(*map, prepared->servers[i], errands[i], *reply);
+        }
       }
       if (status.ok()) co_return summary;
+      // What came is not what `now` says, if part of it did.
+      for (const DenseItem& item : dense) {
+        if (!item.into.empty() && item.now != nullptr) {
+          item.now->versions.clear();
+        }
+      }
     }
     if (!absl::IsAborted(status)) co_return status;
     status = co_await RefreshStale(map, std::move(status), deadline,

@@ -102,6 +102,14 @@ void ClusterCoordinator::DropVariables(const std::vector<std::string>& names) {
   Throw(RunOn(impl_->executor, impl_->dispatcher.variables().Drop(names)));
 }
 
+void ClusterCoordinator::SetLearningRate(
+    const std::vector<std::string>& variables, const LearningRate& rate) {
+  const std::lock_guard lock(impl_->changing);
+  Throw(RunOn(
+      impl_->executor,
+      impl_->dispatcher.variables().ChangeLearningRate(variables, rate)));
+}
+
 Tensor ClusterCoordinator::Read(const std::string& variable) {
   return std::move(ReadAll({variable}).front());
 }
@@ -176,6 +184,11 @@ std::shared_ptr<const uint64_t> ClusterCoordinator::AddResource(
   return impl_->dispatcher.resources().Add(std::move(info));
 }
 
+std::vector<uint64_t> ClusterCoordinator::Staleness() const {
+  return ValueOrThrow(
+      RunOn(impl_->executor, impl_->dispatcher.variables().Staleness()));
+}
+
 std::string ClusterCoordinator::Metrics() const {
   return impl_->dispatcher.metrics().ToText();
 }
@@ -194,6 +207,7 @@ CoordinatorStatus ClusterCoordinator::Status() const {
   status.retries =
       report.lost_retries + report.server_retries + report.leaving_retries;
   status.per_second = report.per_second;
+  status.workers = static_cast<int>(report.workers.size());
   status.ready_workers = static_cast<int>(std::count_if(
       report.workers.begin(), report.workers.end(),
       [](const LinkReport& link) { return link.state == LinkState::kReady; }));

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/cancellation.h"
 #include "base/event.h"
 #include "base/status.h"
 
@@ -17,6 +18,7 @@ namespace {
 constexpr Duration kLook = std::chrono::milliseconds(100);
 constexpr Duration kRateWindow = std::chrono::seconds(1);
 constexpr Duration kAskTimeout = std::chrono::seconds(1);
+constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 constexpr size_t kMostListed = 10;
 
@@ -80,18 +82,19 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnServer(const TaskEntry& entry);
   void CheckServers();
 
-  static Task<> StopLink(std::shared_ptr<WorkerLink> link);
+  static Task<> StopLink(std::shared_ptr<Core> self,
+                         std::shared_ptr<WorkerLink> link);
   static Task<> RunRounds(std::shared_ptr<Core> self);
   static Task<> RunMonitor(std::shared_ptr<Core> self);
-  Task<> CommitRounds();
-  Task<> SendTicks();
+  // Tells the servers of the rounds and clocks that are over.
+  Task<> SettleRounds();
   // A failure to settle a round; it is tried again.
   Task<> AfterFailure(absl::Status status);
   void LookAtWorkers(MonotonicTime now);
   void MeasureRate(MonotonicTime now);
   static Task<> Watch(std::shared_ptr<Core> self);
   Task<> Pause(Timer& timer, Duration duration);
-  std::vector<std::string> Unready() const;
+  size_t NumUnready() const;
 
   Clock& clock_;
   const Logger logger_;
@@ -113,8 +116,9 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Server> servers_;
   std::set<std::string> lost_servers_;
   uint64_t last_session_ = 0;
+  Cancellation stop_;  // of what is asked of the servers
   bool stopping_ = false;
-  size_t loops_ = 0;
+  size_t loops_ = 0;  // coroutines that Stop waits for
   Event round_event_;
   Event loops_ended_;
   const std::unique_ptr<Timer> round_timer_;
@@ -190,12 +194,7 @@ LinkContext Dispatcher::Core::MakeContext() {
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },
           .next_session = [this] { return ++last_session_; },
-          .num_unready =
-              [this] {
-                return static_cast<size_t>(std::count_if(
-                    links_.begin(), links_.end(),
-                    [](const auto& item) { return !item.second->ready(); }));
-              },
+          .num_unready = [this] { return NumUnready(); },
           .on_ready = [this] { Kick(); }};
 }
 
@@ -250,6 +249,7 @@ void Dispatcher::Core::Start() {
 Task<> Dispatcher::Core::Stop() {
   const std::shared_ptr<Core> self = shared_from_this();
   stopping_ = true;
+  stop_.Cancel();
   resources_->Close();
   round_event_.Set();
   round_timer_->Cancel();
@@ -282,7 +282,8 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
     if (entry.state == TaskState::kUnreachable) found->second->OnUnreachable();
     // It was there, and is no part of the job any more.
     if (entry.state == TaskState::kMissing) {
-      Spawn(executor_, StopLink(std::move(found->second)));
+      ++loops_;
+      Spawn(executor_, StopLink(shared_from_this(), found->second));
       links_.erase(found);
     }
     return;
@@ -297,8 +298,11 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
   link->Start();
 }
 
-Task<> Dispatcher::Core::StopLink(std::shared_ptr<WorkerLink> link) {
+Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
+                                  std::shared_ptr<WorkerLink> link) {
   co_await link->Stop();
+  --self->loops_;
+  self->loops_ended_.Set();
 }
 
 void Dispatcher::Core::OnServer(const TaskEntry& entry) {
@@ -339,53 +343,40 @@ void Dispatcher::Core::CheckServers() {
 
 Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
   while (!self->stopping_) {
-    co_await self->CommitRounds();
-    co_await self->SendTicks();
+    co_await self->SettleRounds();
     if (!self->stopping_) co_await self->round_event_.Wait();
   }
   --self->loops_;
   self->loops_ended_.Set();
 }
 
-Task<> Dispatcher::Core::CommitRounds() {
+Task<> Dispatcher::Core::SettleRounds() {
   while (!stopping_) {
-    const std::optional<RoundDecision> decision = queue_.NextCommit();
-    if (!decision) co_return;
+    const std::optional<RoundDecision> commit = queue_.NextCommit();
+    const std::optional<RoundDecision> next =
+        commit ? commit : queue_.NextTick();
+    if (!next) co_return;
     RoundRequest request;
     request.fence = variables_.fence();
-    request.round = decision->round;
-    request.replicas = decision->replicas;
+    request.round = next->round;
+    request.replicas = next->replicas;
     UpdateOptions options;
-    options.timeout = std::chrono::seconds(5);
-    absl::Status status = co_await client_.Commit(std::move(request), options);
-    if (status.ok()) {
-      queue_.Committed(decision->round);
+    options.timeout = kRoundTimeout;
+    options.cancellation = &stop_;
+    absl::Status status;
+    if (commit) {
+      status = co_await client_.Commit(std::move(request), options);
+      if (status.ok()) queue_.Committed(next->round);
     } else {
-      co_await AfterFailure(std::move(status));
+      status = co_await client_.Tick(std::move(request), options);
+      if (status.ok()) queue_.Ticked(*next);
     }
-  }
-}
-
-Task<> Dispatcher::Core::SendTicks() {
-  while (!stopping_) {
-    const std::optional<RoundDecision> tick = queue_.NextTick();
-    if (!tick) co_return;
-    RoundRequest request;
-    request.fence = variables_.fence();
-    request.round = tick->round;
-    request.replicas = tick->replicas;
-    UpdateOptions options;
-    options.timeout = std::chrono::seconds(5);
-    absl::Status status = co_await client_.Tick(std::move(request), options);
-    if (status.ok()) {
-      queue_.Ticked(*tick);
-    } else {
-      co_await AfterFailure(std::move(status));
-    }
+    if (!status.ok()) co_await AfterFailure(std::move(status));
   }
 }
 
 Task<> Dispatcher::Core::AfterFailure(absl::Status status) {
+  if (stopping_) co_return;
   // A server that cannot be reached is the roster's to judge.
   const bool passing =
       absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
@@ -397,7 +388,7 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
   while (!self->stopping_) {
     const uint64_t watermark = self->queue_.counts().watermark;
     // Whether or not they hear of it now, they will hear of a higher one.
-    co_await self->variables_.MoveWatermark(watermark);
+    co_await self->variables_.MoveWatermark(watermark, &self->stop_);
     if (self->stopping_) break;
     const MonotonicTime now = self->clock_.Now();
     self->LookAtWorkers(now);
@@ -410,7 +401,18 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
   self->loops_ended_.Set();
 }
 
-std::vector<std::string> Dispatcher::Core::Unready() const {
+size_t Dispatcher::Core::NumUnready() const {
+  return static_cast<size_t>(
+      std::count_if(links_.begin(), links_.end(),
+                    [](const auto& item) { return !item.second->ready(); }));
+}
+
+std::string Dispatcher::Core::Obstacle() const {
+  // One that makes its resources is there, however long it takes for that.
+  const bool any =
+      std::any_of(links_.begin(), links_.end(),
+                  [](const auto& item) { return item.second->attached(); });
+  if (any) return "";
   std::vector<std::string> all;
   for (const auto& [task, link] : links_) {
     const LinkReport report = link->Report();
@@ -420,25 +422,13 @@ std::vector<std::string> Dispatcher::Core::Unready() const {
                                    : report.error,
                                ")"));
   }
-  return all;
-}
-
-std::string Dispatcher::Core::Obstacle() const {
-  const bool any =
-      std::any_of(links_.begin(), links_.end(),
-                  [](const auto& item) { return item.second->ready(); });
-  if (any) return "";
-  const std::vector<std::string> all = Unready();
   return all.empty() ? "the job has no workers"
                      : absl::StrCat("no worker is ready: ", List(all));
 }
 
 void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {
   const QueueCounts counts = queue_.counts();
-  const auto ready = static_cast<size_t>(
-      std::count_if(links_.begin(), links_.end(),
-                    [](const auto& item) { return item.second->ready(); }));
-  metrics_.Update(counts, ready);
+  metrics_.Update(counts, links_.size() - NumUnready());
   const bool work = counts.queued + counts.in_flight > 0;
   const std::string obstacle = work ? Obstacle() : "";
   if (obstacle.empty()) {
@@ -457,7 +447,7 @@ void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {
                     Seconds(now - no_worker_since_), obstacle);
   }
   const uint64_t ended = counts.finished + counts.failed + counts.cancelled;
-  if (ended != ended_ || counts.in_flight == 0) {
+  if (ended != ended_ || !work) {
     ended_ = ended;
     last_progress_ = now;
   } else if (options_.watchdog > Duration::zero() &&
@@ -493,7 +483,12 @@ Task<> Dispatcher::Core::Watch(std::shared_ptr<Core> self) {
                             Describe(report.status()));
       continue;
     }
-    if (report->running.empty()) {
+    const LinkReport report_of_link = link->Report();
+    if (!report_of_link.making.empty()) {
+      self->logger_.Warning(
+          "  {}: for resource '{}', which it makes since {} ms", task,
+          report_of_link.making, report_of_link.making_ms);
+    } else if (report->running.empty()) {
       self->logger_.Warning("  {}: for something to do", task);
     }
     for (const RunningClosure& running : report->running) {

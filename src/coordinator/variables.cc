@@ -138,6 +138,14 @@ Task<absl::Status> JobVariables::Drop(std::vector<std::string> names) {
   co_return co_await Install(std::move(map));
 }
 
+Task<absl::Status> JobVariables::ChangeLearningRate(
+    std::vector<std::string> names, LearningRate rate) {
+  absl::StatusOr<ShardMap> next = SetLearningRate(map_, names, rate);
+  if (!next.ok()) co_return next.status();
+  ShardMap map = *std::move(next);
+  co_return co_await Install(std::move(map));
+}
+
 Task<absl::StatusOr<std::vector<Tensor>>> JobVariables::Read(
     std::vector<std::string> names) {
   const ReadOptions options;
@@ -163,7 +171,22 @@ Task<absl::StatusOr<UpdateResult>> JobVariables::Apply(
   co_return summary;
 }
 
-Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark) {
+Task<absl::StatusOr<std::vector<uint64_t>>> JobVariables::Staleness() {
+  std::vector<uint64_t> sum(StalenessHistogram().size());
+  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
+    const absl::StatusOr<StoreReport> report = co_await client_.Status(i);
+    if (!report.ok()) co_return report.status();
+    for (const VariableReport& variable : report->variables) {
+      for (size_t bucket = 0; bucket < sum.size(); ++bucket) {
+        sum[bucket] += variable.staleness[bucket];
+      }
+    }
+  }
+  co_return sum;
+}
+
+Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
+                                               Cancellation* cancellation) {
   if (!any() || watermark <= watermark_) co_return absl::OkStatus();
   WatermarkRequest request;
   request.fence = fence();
@@ -171,6 +194,7 @@ Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark) {
   // It is tried again, and whoever waits for this has other things to look at.
   UpdateOptions options;
   options.timeout = std::chrono::seconds(1);
+  options.cancellation = cancellation;
   absl::Status status =
       co_await client_.SetWatermark(std::move(request), options);
   if (status.ok()) watermark_ = std::max(watermark_, watermark);

@@ -35,6 +35,9 @@ class JobVariables {
   Task<absl::Status> Create(std::vector<VariableSpec> specs,
                             Partitioner partitioner);
   Task<absl::Status> Drop(std::vector<std::string> names);
+  // Errors of SetLearningRate (variable/shard_map.h) and Install.
+  Task<absl::Status> ChangeLearningRate(std::vector<std::string> names,
+                                        LearningRate rate);
 
   // As in client/by_name.h; an update is a step of its own.
   Task<absl::StatusOr<std::vector<Tensor>>> Read(
@@ -44,8 +47,13 @@ class JobVariables {
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates);
 
+  // Added up over all shards.
+  Task<absl::StatusOr<std::vector<uint64_t>>> Staleness();
+
   // Tells the servers how far the job is; OK if there is nothing to tell.
-  Task<absl::Status> MoveWatermark(uint64_t watermark);
+  // Cancelled by `cancellation`, which may be null.
+  Task<absl::Status> MoveWatermark(uint64_t watermark,
+                                   Cancellation* cancellation);
 
   // Of what is sent to the servers now.
   Fence fence() const;

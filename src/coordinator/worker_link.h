@@ -87,12 +87,22 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
 
   LinkReport Report() const;
   const std::string& task() const { return task_; }
+  // Whether the worker is there, and whether it can be given closures.
+  bool attached() const { return session_ != nullptr; }
   bool ready() const { return session_ != nullptr && prepared_; }
-  // Why it is not.
-  const absl::Status& error() const { return error_; }
 
  private:
   using ClosurePtr = ClosureQueue::ClosurePtr;
+
+  // Of requests that are answered at once.
+  static constexpr Duration kShort = std::chrono::seconds(5);
+  // A function, or the making of a resource, may take as long as it likes; what
+  // ends the wait for it is its end, a cancellation, or the loss of its worker.
+  static constexpr Duration kForever = std::chrono::hours(24 * 365);
+
+  // Whether the failure of a call says something of the call, not of the
+  // worker.
+  static bool IsOfTheCall(const absl::Status& status);
 
   struct Flight {
     ClosurePtr closure;
@@ -112,15 +122,22 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     bool alone = false;    // it runs a suspect, and nothing else
     std::set<uint64_t> made;
     std::map<uint64_t, absl::Status> failed;  // resources
+    // The resource that it makes now, if it does.
+    std::shared_ptr<const ResourceInfo> making;
+    MonotonicTime making_since;
   };
   using SessionPtr = std::shared_ptr<Session>;
 
   static Task<> Run(std::shared_ptr<WorkerLink> self);
   static Task<> RunOne(std::shared_ptr<WorkerLink> self, SessionPtr session,
-                       ClosurePtr closure, std::string body);
+                       ClosurePtr closure, RunRequest request);
   static Task<> SendCancel(std::shared_ptr<WorkerLink> self, SessionPtr session,
                            std::vector<uint64_t> steps);
   static Task<> Probe(std::shared_ptr<WorkerLink> self, SessionPtr session);
+  // A small request.
+  Task<absl::StatusOr<Reply>> CallWorker(Method method, std::string body,
+                                         Duration timeout,
+                                         Cancellation* cancellation);
   Task<absl::Status> Attach();
   // Makes what is missing and drops what is too much.
   Task<> MakeResources(SessionPtr session);

@@ -1,5 +1,5 @@
-// Takes a shard map over: creates the shards that are new on this server, and
-// drops those that have gone.
+// Takes a shard map over: creates the shards that are new on this server, drops
+// those that have gone, and gives the others the learning rates that it has.
 #include <algorithm>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
@@ -83,6 +83,30 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
   return table;
 }
 
+absl::StatusOr<Store::NewUpdaters> Store::ChangedUpdaters(
+    const ShardTable& table) {
+  NewUpdaters updaters;
+  for (const auto& [key, shard] : table.shards) {
+    if (shard == nullptr || !shard->takes_gradients()) continue;
+    const VariableEntry& entry = *table.map.Find(key.variable);
+    // Slots stay, so that they must mean the same.
+    if (!entry.spec.optimizer || entry.spec.optimizer->rule.index() !=
+                                     shard->spec().optimizer->rule.index()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          shard->Name(), ": the rule of its optimizer cannot change"));
+    }
+    absl::StatusOr<std::unique_ptr<const Updater>> updater =
+        Updater::Make(*entry.spec.optimizer);
+    if (!updater.ok()) return WithContext(updater.status(), shard->Name());
+    if ((*updater)->slots().size() != shard->num_slots()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          shard->Name(), ": the slots of its optimizer cannot change"));
+    }
+    updaters.emplace_back(shard, *std::move(updater));
+  }
+  return updaters;
+}
+
 Task<> Store::FreeSpares() {
   const Executor home = co_await asio::this_coro::executor;
   for (const auto& [key, owned] : table().shards) {
@@ -154,9 +178,18 @@ Task<absl::Status> Store::Replace(const InstallRequest& request) {
     empty->encoded_map = EncodeShardMap(empty->map);
     co_await Publish(std::move(empty));
   }
+  const absl::StatusOr<NewUpdaters> updaters = ChangedUpdaters(**table);
+  if (!updaters.ok()) co_return updaters.status();
   absl::Status status = co_await CreateShards(**table);
   if (!status.ok()) co_return status;
   co_await Publish(*std::move(table));
+  const Executor home = co_await asio::this_coro::executor;
+  for (const auto& [kept, updater] : *updaters) {
+    Shard& shard = *kept;
+    const std::shared_ptr<const Updater>& next = updater;
+    TurnEntry entry(home, [&] { shard.SetUpdater(next); });
+    if (!shard.turn().Enter(entry)) co_await entry.Done();
+  }
   co_return absl::OkStatus();
 }
 

@@ -119,7 +119,7 @@ class StreamedPush {
   }
 
   Task<ServerReply> Commit() {
-    ShardsReply answer;
+    UpdateAnswer answer(found_);
     // The streams first: others wait for them, and they wait for nobody.
     for (size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
@@ -144,12 +144,9 @@ class StreamedPush {
         part.result = co_await ApplyInTurn(found_, i, part.update, call_);
       }
       if (!part.result.status.ok()) co_return ErrorReply(part.result.status);
-      answer.outcomes.push_back(part.result.outcome);
-      answer.versions.push_back(part.result.version);
+      co_await answer.Add(*found_.shards[i], part.result);
     }
-    ServerReply reply;
-    reply.body = EncodeShardsReply(answer);
-    co_return reply;
+    co_return answer.Take();
   }
 
   Task<> Abandon() {

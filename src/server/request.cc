@@ -156,7 +156,7 @@ absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
   const ShardPart& part = call.request.parts[i];
   const Operation operation = call.request.operation;
   if (operation == Operation::kGradient) {
-    if (shard.updater() == nullptr) {
+    if (!shard.takes_gradients()) {
       return absl::InvalidArgumentError(
           absl::StrCat(shard.Name(),
                        " has no optimizer, so a gradient means "
@@ -238,7 +238,7 @@ Task<absl::StatusOr<Attachments>> Attachments::Receive(ServerCall& call) {
 }
 
 ShardResult ApplyFenced(const ShardsCall& found, size_t i,
-                         const ShardUpdate& update, const Executor& home) {
+                        const ShardUpdate& update, const Executor& home) {
   absl::Status fence = found.store->CheckFence(update.id.fence);
   if (!fence.ok()) {
     ShardResult result;
@@ -249,7 +249,7 @@ ShardResult ApplyFenced(const ShardsCall& found, size_t i,
 }
 
 Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
-                               const ShardUpdate& update, ServerCall& call) {
+                              const ShardUpdate& update, ServerCall& call) {
   const Executor home = co_await asio::this_coro::executor;
   while (true) {
     ShardResult result;
@@ -267,12 +267,42 @@ Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
   }
 }
 
+UpdateAnswer::UpdateAnswer(const ShardsCall& found)
+    : want_values_(found.request.want_values) {
+  answer_.outcomes.reserve(found.shards.size());
+  answer_.versions.reserve(found.shards.size());
+  if (want_values_) {
+    leases_ = std::make_shared<std::vector<Lease>>();
+    leases_->reserve(found.shards.size());
+  }
+}
+
+Task<> UpdateAnswer::Add(Shard& shard, const ShardResult& result) {
+  answer_.outcomes.push_back(result.outcome);
+  answer_.versions.push_back(result.version);
+  if (!want_values_) co_return;
+  const Executor home = co_await asio::this_coro::executor;
+  TurnEntry entry(home, [&] {
+    answer_.versions.back() = shard.version();
+    leases_->push_back(shard.Pull());
+  });
+  if (!shard.turn().Enter(entry)) co_await entry.Done();
+}
+
+ServerReply UpdateAnswer::Take() {
+  ServerReply reply;
+  reply.body = EncodeShardsReply(answer_);
+  if (!want_values_) return reply;
+  for (const Lease& lease : *leases_)
+    reply.attachments.push_back(lease.bytes());
+  reply.owner = std::move(leases_);
+  return reply;
+}
+
 Task<ServerReply> ApplyAll(const ShardsCall& found,
                            std::vector<ShardUpdate> updates, ServerCall& call) {
   const Executor home = co_await asio::this_coro::executor;
-  ShardsReply answer;
-  answer.outcomes.reserve(updates.size());
-  answer.versions.reserve(updates.size());
+  UpdateAnswer answer(found);
   for (size_t i = 0; i < updates.size(); ++i) {
     // Not through ApplyInTurn at once: most turns are free, and a coroutine
     // for each of a thousand shards is not.
@@ -284,12 +314,9 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
       result = co_await ApplyInTurn(found, i, updates[i], call);
     }
     if (!result.status.ok()) co_return ErrorReply(result.status);
-    answer.outcomes.push_back(result.outcome);
-    answer.versions.push_back(result.version);
+    co_await answer.Add(*found.shards[i], result);
   }
-  ServerReply reply;
-  reply.body = EncodeShardsReply(answer);
-  co_return reply;
+  co_return answer.Take();
 }
 
 Task<> CountRefused(Shard& shard) {

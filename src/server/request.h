@@ -83,12 +83,28 @@ class Attachments {
 // once a new coordinator has asked what was applied, nothing may change it but
 // by its will.
 ShardResult ApplyFenced(const ShardsCall& found, size_t i,
-                         const ShardUpdate& update, const Executor& home);
+                        const ShardUpdate& update, const Executor& home);
 
 // The same from outside of the turn; waits for an update that is under way.
 // Cancelled if the caller goes away before.
 Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
-                               const ShardUpdate& update, ServerCall& call);
+                              const ShardUpdate& update, ServerCall& call);
+
+// The answer to an update: what became of each part and, if they are wanted,
+// the values after it.
+class UpdateAnswer {
+ public:
+  explicit UpdateAnswer(const ShardsCall& found);
+  // The next part is done. Others may have changed the shard since: the values
+  // are at least as new as the update.
+  Task<> Add(Shard& shard, const ShardResult& result);
+  ServerReply Take();
+
+ private:
+  const bool want_values_;
+  ShardsReply answer_;
+  std::shared_ptr<std::vector<Lease>> leases_;
+};
 
 // Applies one update to each shard of `found`, and answers what became of them.
 // The first error is the answer.

@@ -322,6 +322,7 @@ std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
     stream->staleness_known = true;
     stream->staleness = version_ - based_on;
   }
+  stream->updater = updater_;
   stream->step = updater_->Begin(state_, scale, stream->staleness);
   streaming_ = true;
   return stream;
@@ -344,7 +345,7 @@ void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
     dense.slots_out[i] =
         reinterpret_cast<float*>(stream.slots[i]->memory.data()) + offset;
   }
-  updater_->Dense(stream.step, dense);
+  stream.updater->Dense(stream.step, dense);
 }
 
 ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,

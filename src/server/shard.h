@@ -60,6 +60,7 @@ struct StreamedUpdate {
   uint64_t staleness = 0;
   bool staleness_known = false;
   UpdateStep step;
+  std::shared_ptr<const Updater> updater;
   // What it starts from, and what it makes.
   std::shared_ptr<const Values> old_values;
   std::array<std::shared_ptr<const Values>, kMaxSlots> old_slots;
@@ -86,7 +87,7 @@ class Shard {
   size_t elements() const { return rows_ * row_elements_; }
   size_t value_bytes() const { return elements() * SizeOf(spec_.dtype); }
   size_t row_bytes() const { return row_elements_ * SizeOf(spec_.dtype); }
-  const Updater* updater() const { return updater_.get(); }
+  bool takes_gradients() const { return spec_.optimizer.has_value(); }
   // "variable 'w', shard 1", for messages.
   std::string Name() const;
 
@@ -96,6 +97,12 @@ class Shard {
 
   // Before it is served: it has no part in rounds up to `committed`.
   void JoinRounds(uint64_t committed) { committed_round_ = committed; }
+
+  // From the next update on. `updater` is of the rule and slots of the one that
+  // there is.
+  void SetUpdater(std::shared_ptr<const Updater> updater) {
+    updater_ = std::move(updater);
+  }
 
   // Gives back the memory that is kept for later versions.
   void FreeSpares() {
@@ -192,11 +199,11 @@ class Shard {
   const size_t rows_;
   const size_t row_elements_;
   const std::shared_ptr<MemoryBudget> budget_;
-  std::unique_ptr<const Updater> updater_;
   size_t num_slots_ = 0;
   Turn turn_;
 
   // In the turn.
+  std::shared_ptr<const Updater> updater_;
   std::shared_ptr<Values> values_;
   std::array<std::shared_ptr<Values>, kMaxSlots> slots_;
   // The memory of an earlier version, for a later one.

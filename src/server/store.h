@@ -85,6 +85,11 @@ class Store {
   // The table of `request`, with the shards that are here already.
   absl::StatusOr<std::unique_ptr<ShardTable>> NewTable(
       const InstallRequest& request);
+  // Those of the shards that stay, as `table` has them. InvalidArgument if one
+  // is more than another learning rate.
+  using NewUpdaters = std::vector<
+      std::pair<std::shared_ptr<Shard>, std::shared_ptr<const Updater>>>;
+  static absl::StatusOr<NewUpdaters> ChangedUpdaters(const ShardTable& table);
   // Gives back memory that the shards keep for later.
   Task<> FreeSpares();
   // Creates and fills the shards that `table` has not.

@@ -94,6 +94,14 @@ absl::StatusOr<ShardMap> AddVariables(const ShardMap& map,
 absl::StatusOr<ShardMap> DropVariables(const ShardMap& map,
                                        std::span<const std::string> names);
 
+// The map after `map` in which the optimizers of `names` have the learning rate
+// `rate`, one version higher. NotFound if there is no such variable,
+// FailedPrecondition if it has no optimizer, InvalidArgument for a rate that
+// makes no sense.
+absl::StatusOr<ShardMap> SetLearningRate(const ShardMap& map,
+                                         std::span<const std::string> names,
+                                         const LearningRate& rate);
+
 // The default: MinSize(256 KiB, at most one shard per server).
 Partitioner DefaultPartitioner(uint32_t servers);
 

@@ -1,22 +1,22 @@
 #include "wire/closure.h"
 
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "wire/closure.pb.h"
+#include "wire/error_body.h"
+#include "wire/parse_message.h"
 
 namespace capstan {
 namespace {
 
-template <typename Message>
-absl::Status Parse(std::string_view body, const char* what, Message& message) {
-  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " that cannot be parsed"));
-  }
-  return absl::OkStatus();
-}
+// Of the text of what a function threw: it must fit a body.
+constexpr size_t kMaxThrownBytes = 256 << 10;
+
+// Larger bytes of a value are an attachment of their own.
+constexpr size_t kMostInBody = 64 << 10;
 
 absl::StatusOr<LinkReport> ReadLink(const wire::LinkReportMessage& message) {
   if (message.state() > static_cast<uint32_t>(LinkState::kReady)) {
@@ -36,6 +36,8 @@ absl::StatusOr<LinkReport> ReadLink(const wire::LinkReportMessage& message) {
   link.oldest_ms = message.oldest_ms();
   link.oldest_step = message.oldest_step();
   link.oldest_function = message.oldest_function();
+  link.making = message.making();
+  link.making_ms = message.making_ms();
   return link;
 }
 
@@ -52,6 +54,8 @@ void FillLink(wire::LinkReportMessage& message, const LinkReport& link) {
   message.set_oldest_ms(link.oldest_ms);
   message.set_oldest_step(link.oldest_step);
   message.set_oldest_function(link.oldest_function);
+  message.set_making(link.making);
+  message.set_making_ms(link.making_ms);
 }
 
 }  // namespace
@@ -68,6 +72,37 @@ std::string_view LinkStateName(LinkState state) {
   return "unknown";
 }
 
+PackedValue PackValue(const EncodedValue& value) {
+  PackedValue packed;
+  for (const Tensor& tensor : value.tensors) {
+    packed.attachments.push_back(tensor.view().bytes());
+  }
+  packed.attached = value.bytes.size() > kMostInBody;
+  if (packed.attached) {
+    packed.attachments.push_back(std::as_bytes(std::span(value.bytes)));
+  } else {
+    packed.in_body = value.bytes;
+  }
+  return packed;
+}
+
+absl::StatusOr<EncodedValue> UnpackValue(std::string in_body, bool attached,
+                                         std::vector<Tensor> received) {
+  EncodedValue value;
+  value.bytes = std::move(in_body);
+  if (attached) {
+    if (received.empty()) {
+      return absl::InvalidArgumentError("a value whose bytes did not come");
+    }
+    const Bytes bytes = received.back().view().bytes();
+    value.bytes.assign(reinterpret_cast<const char*>(bytes.data()),
+                       bytes.size());
+    received.pop_back();
+  }
+  value.tensors = std::move(received);
+  return value;
+}
+
 std::string EncodeAttachRequest(const AttachRequest& request) {
   wire::AttachRequestMessage message;
   message.set_term(request.office.term);
@@ -78,7 +113,8 @@ std::string EncodeAttachRequest(const AttachRequest& request) {
 
 absl::StatusOr<AttachRequest> DecodeAttachRequest(std::string_view body) {
   wire::AttachRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "an attachment to a worker", message));
+  CAPSTAN_RETURN_IF_ERROR(
+      ParseMessage(body, "an attachment to a worker", message));
   AttachRequest request;
   request.office = {.term = message.term(), .holder = message.holder()};
   request.session = message.session();
@@ -110,7 +146,7 @@ std::string EncodeAttachReply(const AttachReply& reply) {
 
 absl::StatusOr<AttachReply> DecodeAttachReply(std::string_view body) {
   wire::AttachReplyMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a worker's answer", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a worker's answer", message));
   AttachReply reply;
   reply.incarnation = message.incarnation();
   reply.concurrency = message.concurrency();
@@ -137,12 +173,13 @@ std::string EncodeRunRequest(const RunRequest& request) {
   message.set_replica(request.id.replica);
   message.set_want_value(request.want_value);
   message.set_arguments(request.arguments);
+  message.set_attached(request.attached);
   return message.SerializeAsString();
 }
 
 absl::StatusOr<RunRequest> DecodeRunRequest(std::string_view body) {
   wire::RunRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a closure", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a closure", message));
   RunRequest request;
   request.session = message.session();
   request.function = message.function();
@@ -153,6 +190,7 @@ absl::StatusOr<RunRequest> DecodeRunRequest(std::string_view body) {
   request.id.replica = message.replica();
   request.want_value = message.want_value();
   request.arguments = std::move(*message.mutable_arguments());
+  request.attached = message.attached();
   return request;
 }
 
@@ -161,17 +199,17 @@ std::string EncodeRunReply(const RunReply& reply) {
   message.set_end(static_cast<uint32_t>(reply.end));
   if (!reply.error.ok()) {
     message.set_code(static_cast<uint32_t>(reply.error.code()));
-    message.set_message(std::string(reply.error.message()));
-    message.set_task(TaskOf(reply.error));
+    message.set_error(EncodeErrorBody(reply.error, kMaxThrownBytes));
   }
   message.set_value(reply.value);
+  message.set_attached(reply.attached);
   message.set_run_ns(reply.run_ns);
   return message.SerializeAsString();
 }
 
 absl::StatusOr<RunReply> DecodeRunReply(std::string_view body) {
   wire::RunReplyMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "the end of a closure", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "the end of a closure", message));
   if (message.end() > static_cast<uint32_t>(RunEnd::kLeaving)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a closure that ended in the unknown way ", message.end()));
@@ -184,13 +222,13 @@ absl::StatusOr<RunReply> DecodeRunReply(std::string_view body) {
         message.code() >= 1 &&
         message.code() <=
             static_cast<uint32_t>(absl::StatusCode::kUnauthenticated);
-    reply.error = WithTask(
-        absl::Status(known ? static_cast<absl::StatusCode>(message.code())
-                           : absl::StatusCode::kUnknown,
-                     message.message()),
-        message.task());
+    const auto unknown = static_cast<uint32_t>(absl::StatusCode::kUnknown);
+    reply.error =
+        DecodeError(static_cast<uint16_t>(known ? message.code() : unknown),
+                    message.error());
   }
   reply.value = std::move(*message.mutable_value());
+  reply.attached = message.attached();
   reply.run_ns = message.run_ns();
   return reply;
 }
@@ -204,7 +242,7 @@ std::string EncodeCancelRequest(const CancelRequest& request) {
 
 absl::StatusOr<CancelRequest> DecodeCancelRequest(std::string_view body) {
   wire::CancelRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a cancellation", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a cancellation", message));
   CancelRequest request;
   request.session = message.session();
   request.steps.assign(message.steps().begin(), message.steps().end());
@@ -227,7 +265,7 @@ std::string EncodeMakeRequest(const MakeRequest& request) {
 
 absl::StatusOr<MakeRequest> DecodeMakeRequest(std::string_view body) {
   wire::MakeRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a resource to be made", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a resource to be made", message));
   MakeRequest request;
   request.session = message.session();
   request.id = message.id();
@@ -250,7 +288,8 @@ std::string EncodeDropRequest(const DropRequest& request) {
 
 absl::StatusOr<DropRequest> DecodeDropRequest(std::string_view body) {
   wire::DropRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "resources to be dropped", message));
+  CAPSTAN_RETURN_IF_ERROR(
+      ParseMessage(body, "resources to be dropped", message));
   DropRequest request;
   request.session = message.session();
   request.ids.assign(message.ids().begin(), message.ids().end());
@@ -276,7 +315,7 @@ std::string EncodeWorkerReport(const WorkerReport& report) {
 
 absl::StatusOr<WorkerReport> DecodeWorkerReport(std::string_view body) {
   wire::WorkerReportMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a worker's report", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a worker's report", message));
   WorkerReport report;
   for (const wire::RunningMessage& one : message.running()) {
     RunningClosure running;
@@ -318,7 +357,7 @@ std::string EncodeDispatchReport(const DispatchReport& report) {
 
 absl::StatusOr<DispatchReport> DecodeDispatchReport(std::string_view body) {
   wire::DispatchReportMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a report of the queue", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a report of the queue", message));
   DispatchReport report;
   report.active = message.active();
   report.queued = message.queued();

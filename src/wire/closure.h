@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bytes.h"
 #include "capstan/dataset.h"
 #include "capstan/function.h"
 #include "wire/membership.h"
@@ -45,7 +46,9 @@ struct RunRequest {
   uint32_t function = 0;
   UpdateId id;  // of its first update
   bool want_value = true;
-  std::string arguments;  // EncodedValue::bytes
+  // Of the value, as PackValue says.
+  std::string arguments;
+  bool attached = false;
   friend bool operator==(const RunRequest&, const RunRequest&) = default;
 };
 
@@ -59,8 +62,9 @@ enum class RunEnd : uint8_t {
 
 struct RunReply {
   RunEnd end = RunEnd::kDone;
-  absl::Status error;   // of kFailed, with the task concerned
-  std::string value;    // EncodedValue::bytes
+  absl::Status error;  // of kFailed, with the task concerned
+  std::string value;   // as RunRequest::arguments
+  bool attached = false;
   uint64_t run_ns = 0;  // how long the function took
 };
 
@@ -132,6 +136,9 @@ struct LinkReport {
   uint64_t oldest_ms = 0;
   uint64_t oldest_step = 0;
   std::string oldest_function;
+  // The resource that it makes, if it does.
+  std::string making;
+  uint64_t making_ms = 0;
   friend bool operator==(const LinkReport&, const LinkReport&) = default;
 };
 
@@ -157,6 +164,19 @@ struct DispatchReport {
   friend bool operator==(const DispatchReport&,
                          const DispatchReport&) = default;
 };
+
+// A value as it travels: its tensors are the attachments, and its bytes are in
+// the body or, where they would make that large, the last attachment.
+struct PackedValue {
+  std::string in_body;
+  bool attached = false;
+  std::vector<Bytes> attachments;  // views of the value
+};
+PackedValue PackValue(const EncodedValue& value);
+// The other way. `received` are the attachments, as bytes. InvalidArgument if
+// the last of them should be there and is not.
+absl::StatusOr<EncodedValue> UnpackValue(std::string in_body, bool attached,
+                                         std::vector<Tensor> received);
 
 // Decoding fails with InvalidArgument. It checks the form only.
 std::string EncodeAttachRequest(const AttachRequest& request);

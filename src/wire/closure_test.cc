@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "testing/status_matchers.h"
 #include "wire/closure.pb.h"
+#include "wire/error_body.h"
 
 namespace capstan {
 namespace {
@@ -210,7 +211,7 @@ TEST(ClosureTest, AFailureIsNeverASuccess) {
     wire::RunReplyMessage message;
     message.set_end(static_cast<uint32_t>(RunEnd::kFailed));
     message.set_code(code);
-    message.set_message("why");
+    message.set_error(EncodeErrorBody(absl::AbortedError("why")));
     const absl::StatusOr<RunReply> reply =
         DecodeRunReply(message.SerializeAsString());
     ASSERT_OK(reply);

@@ -4,16 +4,10 @@
 #include "wire/wire.pb.h"
 
 namespace capstan {
-namespace {
 
-// Fits a handshake frame, and no log line needs more.
-constexpr size_t kMaxMessageBytes = 8 << 10;
-
-}  // namespace
-
-std::string EncodeErrorBody(const absl::Status& status) {
+std::string EncodeErrorBody(const absl::Status& status, size_t most) {
   wire::ErrorMessage error;
-  error.set_message(std::string(status.message().substr(0, kMaxMessageBytes)));
+  error.set_message(std::string(status.message().substr(0, most)));
   error.set_task(TaskOf(status));
   return error.SerializeAsString();
 }

@@ -2,6 +2,7 @@
 // the task that it concerns in the body.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,8 +11,13 @@
 
 namespace capstan {
 
-// The body for `status`, which is not OK. An over-long message is cut.
-std::string EncodeErrorBody(const absl::Status& status);
+// Fits a handshake frame, and no log line needs more.
+inline constexpr size_t kMaxErrorBytes = 8 << 10;
+
+// The body for `status`, which is not OK. A message of more than `most` bytes
+// is cut.
+std::string EncodeErrorBody(const absl::Status& status,
+                            size_t most = kMaxErrorBytes);
 
 // The status that `code` and `body` stand for. A body that cannot be parsed
 // gives a status that says so, of the same code. `code` 0 is OK.

@@ -1,20 +1,12 @@
 #include "wire/membership.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "wire/parse_message.h"
 #include "wire/wire.pb.h"
 
 namespace capstan {
 namespace {
-
-template <typename Message>
-absl::StatusOr<Message> Parse(std::string_view body, const char* what) {
-  Message message;
-  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " that cannot be parsed"));
-  }
-  return message;
-}
 
 void Fill(wire::OfficeMessage& message, const Office& office) {
   message.set_term(office.term);
@@ -72,13 +64,12 @@ std::string EncodeOffice(const Office& office) {
 }
 
 absl::StatusOr<Office> DecodeOffice(std::string_view body) {
-  absl::StatusOr<wire::OfficeMessage> message =
-      Parse<wire::OfficeMessage>(body, "an office");
-  if (!message.ok()) return message.status();
-  if (message->term() == 0) {
+  wire::OfficeMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "an office", message));
+  if (message.term() == 0) {
     return absl::InvalidArgumentError("an office of term 0, which is nobody's");
   }
-  return Read(*message);
+  return Read(message);
 }
 
 std::string EncodeTaskReport(const TaskReport& report) {
@@ -88,10 +79,9 @@ std::string EncodeTaskReport(const TaskReport& report) {
 }
 
 absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body) {
-  absl::StatusOr<wire::TaskReportMessage> message =
-      Parse<wire::TaskReportMessage>(body, "a task's report");
-  if (!message.ok()) return message.status();
-  return Read(*message);
+  wire::TaskReportMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a task's report", message));
+  return Read(message);
 }
 
 std::string EncodeJobReport(const JobReport& report) {
@@ -111,12 +101,11 @@ std::string EncodeJobReport(const JobReport& report) {
 }
 
 absl::StatusOr<JobReport> DecodeJobReport(std::string_view body) {
-  absl::StatusOr<wire::JobReportMessage> message =
-      Parse<wire::JobReportMessage>(body, "a job's report");
-  if (!message.ok()) return message.status();
+  wire::JobReportMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a job's report", message));
   JobReport report;
-  report.office = Read(message->office());
-  for (const wire::TaskEntryMessage& task : message->tasks()) {
+  report.office = Read(message.office());
+  for (const wire::TaskEntryMessage& task : message.tasks()) {
     if (task.state() > static_cast<uint32_t>(TaskState::kRestarted)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a job's report with the unknown state ", task.state()));
@@ -141,10 +130,9 @@ std::string EncodeJoinRequest(const JoinRequest& request) {
 }
 
 absl::StatusOr<JoinRequest> DecodeJoinRequest(std::string_view body) {
-  absl::StatusOr<wire::JoinRequestMessage> message =
-      Parse<wire::JoinRequestMessage>(body, "a request to join");
-  if (!message.ok()) return message.status();
-  return JoinRequest{message->address()};
+  wire::JoinRequestMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a request to join", message));
+  return JoinRequest{message.address()};
 }
 
 std::string EncodeJoinReply(const JoinReply& reply) {
@@ -156,10 +144,10 @@ std::string EncodeJoinReply(const JoinReply& reply) {
 }
 
 absl::StatusOr<JoinReply> DecodeJoinReply(std::string_view body) {
-  absl::StatusOr<wire::JoinReplyMessage> message =
-      Parse<wire::JoinReplyMessage>(body, "an answer to a request to join");
-  if (!message.ok()) return message.status();
-  return JoinReply{message->task(), message->job(), message->cluster()};
+  wire::JoinReplyMessage message;
+  CAPSTAN_RETURN_IF_ERROR(
+      ParseMessage(body, "an answer to a request to join", message));
+  return JoinReply{message.task(), message.job(), message.cluster()};
 }
 
 }  // namespace capstan

@@ -8,18 +8,10 @@
 #include "base/status.h"
 #include "tensor/dtype.h"
 #include "wire/parameter.pb.h"
+#include "wire/parse_message.h"
 
 namespace capstan {
 namespace {
-
-template <typename Message>
-absl::Status Parse(std::string_view body, const char* what, Message& message) {
-  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " that cannot be parsed"));
-  }
-  return absl::OkStatus();
-}
 
 template <typename Message>
 void FillFence(Message& message, const Fence& fence) {
@@ -126,6 +118,7 @@ std::string EncodeShardsRequest(const ShardsRequest& request) {
   message.set_replica(request.id.replica);
   message.set_map_version(request.map_version);
   message.set_operation(static_cast<uint32_t>(request.operation));
+  message.set_want_values(request.want_values);
   const int count = static_cast<int>(request.parts.size());
   message.mutable_variables()->Reserve(count);
   message.mutable_shards()->Reserve(count);
@@ -152,7 +145,7 @@ std::string EncodeShardsRequest(const ShardsRequest& request) {
 
 absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body) {
   wire::ShardsRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a request for shards", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a request for shards", message));
   CAPSTAN_RETURN_IF_ERROR(CheckLengths(message));
   ShardsRequest request;
   request.id.fence = ReadFence(message);
@@ -162,6 +155,7 @@ absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body) {
   request.id.replica = message.replica();
   request.map_version = message.map_version();
   request.operation = static_cast<Operation>(message.operation());
+  request.want_values = message.want_values();
   request.parts.reserve(static_cast<size_t>(message.variables_size()));
   for (int i = 0; i < message.variables_size(); ++i) {
     absl::StatusOr<ShardPart> part = ReadPart(message, i);
@@ -191,7 +185,7 @@ std::string EncodeShardsReply(const ShardsReply& reply) {
 
 absl::StatusOr<ShardsReply> DecodeShardsReply(std::string_view body) {
   wire::ShardsReplyMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "an answer for shards", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "an answer for shards", message));
   ShardsReply reply;
   reply.versions.assign(message.versions().begin(), message.versions().end());
   for (const char outcome : message.outcomes()) {
@@ -218,7 +212,7 @@ std::string EncodeReadRequest(const ReadRequest& request) {
 
 absl::StatusOr<ReadRequest> DecodeReadRequest(std::string_view body) {
   wire::ReadRequestMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a request for rows", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a request for rows", message));
   ReadRequest request;
   request.generation = message.generation();
   request.map_version = message.map_version();
@@ -240,7 +234,7 @@ std::string EncodeRoundRequest(const RoundRequest& request) {
 
 absl::StatusOr<RoundRequest> DecodeRoundRequest(std::string_view body) {
   wire::RoundMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a round", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a round", message));
   RoundRequest request;
   request.fence = ReadFence(message);
   request.round = message.round();
@@ -260,7 +254,7 @@ std::string EncodeWatermarkRequest(const WatermarkRequest& request) {
 
 absl::StatusOr<WatermarkRequest> DecodeWatermarkRequest(std::string_view body) {
   wire::WatermarkMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a watermark", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a watermark", message));
   WatermarkRequest request;
   request.fence = ReadFence(message);
   request.watermark = message.watermark();
@@ -277,7 +271,8 @@ std::string EncodeInstallRequest(const InstallRequest& request) {
 
 absl::StatusOr<InstallRequest> DecodeInstallRequest(std::string_view body) {
   wire::InstallMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a shard map to install", message));
+  CAPSTAN_RETURN_IF_ERROR(
+      ParseMessage(body, "a shard map to install", message));
   InstallRequest request;
   request.term = message.term();
   request.watermark = message.watermark();
@@ -302,7 +297,7 @@ std::string EncodeStoreReport(const StoreReport& report) {
 
 absl::StatusOr<StoreReport> DecodeStoreReport(std::string_view body) {
   wire::StoreReportMessage message;
-  CAPSTAN_RETURN_IF_ERROR(Parse(body, "a server's report", message));
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a server's report", message));
   StoreReport report;
   report.fence = ReadFence(message);
   report.map_version = message.map_version();

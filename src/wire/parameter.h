@@ -67,13 +67,15 @@ struct ShardPart {
 // Body of kPull, kPush, kGather and kScatter; the parts ascend by key.
 //   kPull     attachments: none. Answers the values of each part, or nothing
 //             if the shard is not newer than the part's version.
-//   kPush     one each: the values of the whole shard, for `operation`.
+//   kPush     one each: the values of the whole shard, for `operation`. Answers
+//             the values after it if want_values is set, else nothing.
 //   kGather   one each: rows (u32, from the shard's first on). Answers them.
 //   kScatter  two each: rows, and their values for `operation`.
 struct ShardsRequest {
   UpdateId id;  // kPull and kGather: fence.generation and round only
   uint64_t map_version = 0;
   Operation operation = Operation::kGradient;
+  bool want_values = false;  // kPush
   std::vector<ShardPart> parts;
   friend bool operator==(const ShardsRequest&, const ShardsRequest&) = default;
 };
@@ -108,7 +110,8 @@ struct ReadRequest {
 };
 
 // Body of kCommit: the contributions of `replicas` to `round` become one update
-// of each shard; without replicas the round is given up. Of kTick: they have done all their updates of `round`.
+// of each shard; without replicas the round is given up. Of kTick: they have
+// done all their updates of `round`.
 struct RoundRequest {
   Fence fence;
   uint64_t round = 0;

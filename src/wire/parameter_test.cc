@@ -25,6 +25,7 @@ ShardsRequest ManyParts() {
                 .replica = 5};
   request.map_version = 9;
   request.operation = Operation::kMax;
+  request.want_values = true;
   request.parts = {
       {.key = {.variable = 1, .shard = 0}, .version = 8},
       {.key = {.variable = 1, .shard = 3}, .dtype = DType::kBF16},

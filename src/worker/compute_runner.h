@@ -44,8 +44,8 @@ class ComputeRunner final : public Runner {
   Task<absl::StatusOr<std::shared_ptr<void>>> Make(uint32_t index,
                                                    InputContext input) override;
 
-  // How many functions run or wait to. Thread-safe.
-  size_t busy() const { return threads_.busy(); }
+  // As ComputeThreads::AwaitIdle.
+  size_t AwaitIdle(Duration timeout) { return threads_.AwaitIdle(timeout); }
 
  private:
   const Executor executor_;

@@ -34,8 +34,10 @@ Task<> ComputeThreads::Run(std::function<void()> work) {
   while (!end->reached) co_await end->waiter.Sleep();
 }
 
-size_t ComputeThreads::busy() const {
-  const std::lock_guard lock(mutex_);
+size_t ComputeThreads::AwaitIdle(Duration timeout) {
+  std::unique_lock lock(mutex_);
+  idle_.wait_for(lock, timeout,
+                 [this] { return jobs_.empty() && running_ == 0; });
   return jobs_.size() + running_;
 }
 
@@ -58,6 +60,7 @@ void ComputeThreads::Loop() {
     });
     lock.lock();
     --running_;
+    if (jobs_.empty() && running_ == 0) idle_.notify_all();
   }
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/task.h"
 #include "base/waiter.h"
 
@@ -28,8 +29,9 @@ class ComputeThreads {
   // what it refers to must live until then.
   Task<> Run(std::function<void()> work);
 
-  // How many run now, or wait to.
-  size_t busy() const;
+  // Waits until nothing runs or waits to, for at most `timeout`. How many still
+  // do.
+  size_t AwaitIdle(Duration timeout);
 
  private:
   // Where the coroutine waits for its job. Lives on its executor.
@@ -44,8 +46,9 @@ class ComputeThreads {
   };
   void Loop();
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable wake_;  // something to do, or the end
+  std::condition_variable idle_;  // nothing runs or waits to
   std::deque<Job> jobs_;          // guarded by mutex_
   size_t running_ = 0;            // guarded by mutex_
   bool stopping_ = false;         // guarded by mutex_

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "worker/wait.h"
 
 namespace capstan {
 namespace {
@@ -14,19 +15,6 @@ uint64_t Milliseconds(Duration duration) {
 }
 
 }  // namespace
-
-// Says what the step waits for while this lives.
-class Step::Wait {
- public:
-  Wait(Step& step, std::string what) : step_(step) {
-    step_.waits_for_ = std::move(what);
-    step_.waits_since_ = step_.clock_.Now();
-  }
-  ~Wait() { step_.waits_for_.clear(); }
-
- private:
-  Step& step_;
-};
 
 Step::Step(Clock& clock, ParameterClient& client, const UpdateId& id,
            const FunctionInfo& function)
@@ -71,15 +59,19 @@ Task<absl::StatusOr<Tensor>> Step::ReadRows(std::string variable,
                                     std::move(ids), options);
 }
 
+absl::Status Step::CheckUpdates(const std::string& variable) const {
+  if (!function_.options.reads_only) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "'", function_.name, "' was registered with reads_only, and updates '",
+      variable, "'"));
+}
+
 Task<absl::StatusOr<UpdateResult>> Step::Apply(
     Operation operation, std::vector<VariableUpdate> updates) {
-  if (function_.options.reads_only) {
-    co_return absl::FailedPreconditionError(absl::StrCat(
-        "'", function_.name, "' was registered with reads_only, and updates '",
-        updates.empty() ? "" : updates.front().variable, "'"));
-  }
+  CAPSTAN_CO_RETURN_IF_ERROR(
+      CheckUpdates(updates.empty() ? "" : updates.front().variable));
   UpdateId id = id_;
-  id.push = next_update_++;
+  id.push = Reserve(1);
   std::string names;
   for (const VariableUpdate& update : updates) {
     absl::StrAppend(&names, names.empty() ? "'" : ", '", update.variable, "'");
@@ -117,8 +109,10 @@ RunningClosure Step::Report() const {
   report.started = started_;
   const MonotonicTime now = clock_.Now();
   report.since_ms = Milliseconds(now - since_);
-  report.waits_for = waits_for_;
-  if (!waits_for_.empty()) report.waits_ms = Milliseconds(now - waits_since_);
+  if (!waits_.empty()) {
+    report.waits_for = waits_.front()->what();
+    report.waits_ms = Milliseconds(now - waits_.front()->since());
+  }
   return report;
 }
 

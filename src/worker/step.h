@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "client/by_name.h"
 #include "client/parameter_client.h"
 #include "wire/closure.h"
+#include "worker/variable_copy.h"
 
 namespace capstan {
 
@@ -38,6 +41,26 @@ class Step {
   // reads.
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates);
+  // Brings copies up to date. They belong to the call until it returns, here
+  // and below, as does all that is passed as a view.
+  Task<absl::Status> Pull(std::vector<VariableCopy::State*> copies);
+  Task<absl::Status> ReadRowsInto(std::string variable,
+                                  std::span<const int64_t> ids,
+                                  MutableTensorView into);
+
+  // Numbers of updates: the first of `count`. Thread-safe.
+  uint32_t Reserve(uint32_t count) { return next_update_.fetch_add(count); }
+  // Update `number`, which was reserved: the gradients of copies, into which
+  // the values after it are to come if `refresh` is set.
+  struct Gradient {
+    VariableCopy::State* copy;
+    TensorView values;
+  };
+  Task<absl::Status> Push(uint32_t number, std::vector<Gradient> gradients,
+                          bool refresh);
+  Task<absl::Status> PushRows(uint32_t number, std::string variable,
+                              std::span<const int64_t> ids, TensorView values);
+
   // Cancelled as soon as the step is, OK after `duration`.
   Task<absl::Status> Sleep(Duration duration);
 
@@ -57,6 +80,11 @@ class Step {
  private:
   class Wait;
 
+  // FailedPrecondition if the function only reads.
+  absl::Status CheckUpdates(const std::string& variable) const;
+  // The ids of copies' variables, which are like them.
+  Task<absl::StatusOr<std::vector<uint32_t>>> FindCopies(
+      std::vector<VariableCopy::State*> copies);
   // Makes sure that the client has heard of the step's generation.
   Task<absl::Status> Prepare();
   ReadOptions Reading();
@@ -68,12 +96,11 @@ class Step {
   const MonotonicTime since_;
   std::atomic<bool> cancelled_ = false;
   Cancellation cancellation_;
-  uint32_t next_update_ = 0;
+  std::atomic<uint32_t> next_update_ = 0;
   SeenVersions seen_;  // by what it has read
   bool started_ = false;
-  // What it waits for now, the last to begin.
-  std::string waits_for_;
-  MonotonicTime waits_since_;
+  // What it waits for now, in the order in which that began.
+  std::list<const Wait*> waits_;
 };
 
 }  // namespace capstan

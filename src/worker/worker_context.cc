@@ -4,8 +4,25 @@
 
 #include "base/error.h"
 #include "base/run_on.h"
+#include "worker/pending_call.h"
+#include "worker/variable_copy.h"
 
 namespace capstan {
+namespace {
+
+// InvalidArgument unless there is a row of `rows` for each id.
+void CheckRowsFor(const std::string& variable, std::span<const int64_t> ids,
+                  const TensorView& rows) {
+  if (rows.shape().rank() > 0 &&
+      rows.shape().num_rows() == static_cast<int64_t>(ids.size())) {
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              std::to_string(ids.size()) + " rows of '" + variable +
+                  "' and memory of shape " + rows.shape().ToString());
+}
+
+}  // namespace
 
 const std::string& WorkerContext::task() const noexcept {
   return impl_.options.task;
@@ -54,6 +71,56 @@ UpdateResult WorkerContext::Apply(Operation operation,
                                   const std::vector<VariableUpdate>& updates) {
   return ValueOrThrow(
       RunOn(impl_.executor, impl_.step.Apply(operation, updates)));
+}
+
+PendingCall WorkerContext::StartPull(std::span<VariableCopy* const> copies) {
+  std::vector<VariableCopy::State*> states;
+  states.reserve(copies.size());
+  for (VariableCopy* copy : copies) {
+    states.push_back(&VariableCopyAccess::StateOf(*copy));
+  }
+  auto call = std::make_unique<PendingCall::State>();
+  call->end = StartOn(impl_.executor, impl_.step.Pull(std::move(states)));
+  return PendingCall(std::move(call));
+}
+
+PendingCall WorkerContext::StartReadRows(const std::string& variable,
+                                         std::span<const int64_t> ids,
+                                         const MutableTensorView& into) {
+  CheckRowsFor(variable, ids, into);
+  auto call = std::make_unique<PendingCall::State>();
+  call->end =
+      StartOn(impl_.executor, impl_.step.ReadRowsInto(variable, ids, into));
+  return PendingCall(std::move(call));
+}
+
+uint32_t WorkerContext::ReserveUpdates(uint32_t count) {
+  return impl_.step.Reserve(count);
+}
+
+PendingCall WorkerContext::StartGradients(
+    uint32_t number, std::span<const CopyGradient> gradients, bool refresh) {
+  std::vector<Step::Gradient> items;
+  items.reserve(gradients.size());
+  for (const CopyGradient& item : gradients) {
+    items.push_back({.copy = &VariableCopyAccess::StateOf(*item.copy),
+                     .values = item.gradient});
+  }
+  auto call = std::make_unique<PendingCall::State>();
+  call->end = StartOn(impl_.executor,
+                      impl_.step.Push(number, std::move(items), refresh));
+  return PendingCall(std::move(call));
+}
+
+PendingCall WorkerContext::StartRowGradients(uint32_t number,
+                                             const std::string& variable,
+                                             std::span<const int64_t> ids,
+                                             const TensorView& gradient) {
+  CheckRowsFor(variable, ids, gradient);
+  auto call = std::make_unique<PendingCall::State>();
+  call->end = StartOn(impl_.executor,
+                      impl_.step.PushRows(number, variable, ids, gradient));
+  return PendingCall(std::move(call));
 }
 
 }  // namespace capstan

@@ -50,19 +50,16 @@ Task<absl::StatusOr<std::vector<Tensor>>> ReceiveTensors(ServerCall& call) {
   co_return tensors;
 }
 
-// The answer, and its tensors for as long as they are sent.
+// The answer, and the value for as long as it is sent.
 ServerReply ValueReply(RunReply reply, EncodedValue value) {
-  reply.value = std::move(value.bytes);
+  const auto owner = std::make_shared<const EncodedValue>(std::move(value));
+  PackedValue packed = PackValue(*owner);
+  reply.value = std::move(packed.in_body);
+  reply.attached = packed.attached;
   ServerReply answer;
   answer.body = EncodeRunReply(reply);
-  if (!value.tensors.empty()) {
-    auto owner =
-        std::make_shared<const std::vector<Tensor>>(std::move(value.tensors));
-    for (const Tensor& tensor : *owner) {
-      answer.attachments.push_back(tensor.view().bytes());
-    }
-    answer.owner = std::move(owner);
-  }
+  answer.attachments = std::move(packed.attachments);
+  answer.owner = owner;
   return answer;
 }
 
@@ -213,9 +210,9 @@ Task<ServerReply> WorkerService::Core::Run(ServerCall& call) {
     turned_away.end = RunEnd::kLeaving;
     co_return ValueReply(std::move(turned_away), EncodedValue());
   }
-  EncodedValue arguments;
-  arguments.bytes = std::move(request->arguments);
-  arguments.tensors = *std::move(tensors);
+  absl::StatusOr<EncodedValue> arguments = UnpackValue(
+      std::move(request->arguments), request->attached, *std::move(tensors));
+  if (!arguments.ok()) co_return ErrorReply(arguments.status());
   const FunctionInfo& function = runner_.functions()[request->function];
   const auto entry = std::make_shared<Entry>(clock_, executor_, client_,
                                              request->id, function);
@@ -226,8 +223,9 @@ Task<ServerReply> WorkerService::Core::Run(ServerCall& call) {
   call.OnCancel(std::move(cancel));
   const uint32_t index = request->function;
   const bool want_value = request->want_value;
+  EncodedValue given = *std::move(arguments);
   ServerReply reply =
-      co_await RunEntry(entry, index, std::move(arguments), want_value);
+      co_await RunEntry(entry, index, std::move(given), want_value);
   entries_.erase(place);
   co_return reply;
 }

@@ -354,5 +354,51 @@ TEST(PerWorkerTest, TheContextOfSynchronousTrainingSaysHowManyReplicas) {
   EXPECT_EQ(input.PerReplicaBatchSize(64), 16);
 }
 
+TEST_P(ResourceTest, ADatasetIsReadInOrderAndByNumber) {
+  Definitions definitions;
+  const DatasetHandle numbers =
+      definitions.AddDataset("numbers", [](const InputContext& input) {
+        return Dataset::Range(0, 10).Shard(input);
+      });
+  const auto next = definitions.AddFunction(
+      "next", [](PerWorker<Iterator<Example>> it) { return it->Next(); });
+  const auto at = definitions.AddFunction(
+      "at", [](PerWorker<LazyTable> table, std::int64_t index) {
+        return table->Get().At(index);
+      });
+  Job job(definitions, 1, 1, options_);
+  const auto iterator =
+      job.coordinator.CreatePerWorkerDataset(numbers).MakeIterator();
+  const auto table = job.coordinator.CreatePerWorkerResource(numbers.table());
+  EXPECT_EQ(numbers.table().name(), "numbers/table");
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const Example expected{{"value", Tensor::Scalar(i)}};
+    EXPECT_EQ(job.coordinator.Schedule(next, iterator).Fetch(), expected);
+    EXPECT_EQ(job.coordinator.Schedule(at, table, i).Fetch(), expected);
+  }
+}
+
+// What cannot be read by number is an error of those who try, not of others.
+TEST_P(ResourceTest, ADatasetWithoutNumbersCanStillBeReadInOrder) {
+  Definitions definitions;
+  const DatasetHandle numbers = definitions.AddDataset(
+      "numbers",
+      [](const InputContext&) { return Dataset::Range(0, 10).Repeat(); });
+  const auto next = definitions.AddFunction(
+      "next", [](PerWorker<Iterator<Example>> it) { return it->Next(); });
+  const auto size = definitions.AddFunction(
+      "size", [](PerWorker<LazyTable> table) { return table->Get().size(); });
+  Job job(definitions, 1, 1, options_);
+  const auto table = job.coordinator.CreatePerWorkerResource(numbers.table());
+  const auto iterator =
+      job.coordinator.CreatePerWorkerDataset(numbers).MakeIterator();
+  EXPECT_EQ(job.coordinator.Schedule(next, iterator).Fetch(),
+            (Example{{"value", Tensor::Scalar(std::int64_t{0})}}));
+  EXPECT_THAT(
+      ErrorOf([&] { job.coordinator.Schedule(size, table).Fetch(); }),
+      IsError(ErrorCode::kFailedPrecondition,
+              HasSubstr("Repeat without a count cannot be read by number")));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -243,5 +243,33 @@ TEST(WatchdogTest, SaysAgainAndAgainWhatEachTaskWaitsFor) {
   job.coordinator.Join();
 }
 
+// A worker that makes a resource is there, however long it takes.
+TEST(WatchdogTest, NamesTheResourceThatAWorkerMakes) {
+  Definitions definitions;
+  Door end;
+  const auto model = definitions.AddResource("model", [&](const InputContext&) {
+    end.Wait();
+    return std::make_shared<int>(5);
+  });
+  const auto use = definitions.AddFunction(
+      "use", [](PerWorker<int> resource) { return *resource; });
+  CoordinatorOptions options;
+  options.no_worker_timeout = std::chrono::milliseconds(20);
+  options.watchdog = std::chrono::milliseconds(50);
+  StderrReader log;
+  Job job(definitions, 1, 1, options);
+  const auto resource = job.coordinator.CreatePerWorkerResource(model);
+  const RemoteValue<int> value = job.coordinator.Schedule(use, resource);
+  // So long after that nobody was ready, or longer.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(log.ReadTo("which it makes since"),
+                HasSubstr("worker/0: for resource 'model'"));
+  }
+  EXPECT_FALSE(value.Ready());
+  end.Open();
+  EXPECT_EQ(value.Fetch(), 5);
+  job.coordinator.Join();
+}
+
 }  // namespace
 }  // namespace capstan

@@ -12,12 +12,14 @@ namespace {
 using testing::BytesOf;
 using testing::Counting;
 using testing::Dense;
+using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
 using testing::ParameterJob;
 using testing::Plain;
 using testing::Push;
 using testing::ReadAs;
 using testing::Spec;
+using testing::StatusIs;
 
 TEST(DenseTest, AGradientIsAppliedOnce) {
   ParameterJob job({.servers = 2});
@@ -115,6 +117,63 @@ TEST(DenseTest, ManyVariablesAreOneRequestForEachServer) {
       EXPECT_EQ(values[i][k], -gradients[i][k]) << specs[i].name << " " << k;
     }
   }
+}
+
+TEST(DenseTest, AnUpdateBringsTheValuesAfterIt) {
+  ParameterJob job({.servers = 2});
+  ASSERT_OK(job.Create({Spec("w", {4}), Spec("b", {1})}, FixedShards(2)));
+  ParameterClient& client = job.chief();
+  const std::vector<float> ones(4, 1);
+  const std::vector<float> two(1, 2);
+  std::vector<float> w(4, 7);
+  std::vector<float> b(1, 7);
+  ShardVersions of_w;
+  std::vector<DenseItem> items = {Dense(job.Id("w"), ones),
+                                  Dense(job.Id("b"), two)};
+  items[0].into = BytesOf(w);
+  items[0].now = &of_w;
+  items[1].into = BytesOf(b);
+  const UpdateId id = job.NextStep();
+  // Also if it was applied before: then those that there are now.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::fill(w.begin(), w.end(), 7);
+    ASSERT_OK(
+        job.Run(client, client.Update(id, Operation::kGradient, items, {})));
+    EXPECT_EQ(w, std::vector<float>(4, -1));
+    EXPECT_EQ(b, std::vector<float>(1, -2));
+    EXPECT_EQ(of_w.versions, (std::vector<uint64_t>{2, 2}));
+  }
+  // So a pull has nothing to bring.
+  std::fill(w.begin(), w.end(), 7);
+  PullItem pull;
+  pull.variable = job.Id("w");
+  pull.into = BytesOf(w);
+  pull.have = &of_w;
+  ASSERT_OK(job.Run(client, client.Pull(std::span(&pull, 1))));
+  EXPECT_EQ(w, std::vector<float>(4, 7));
+}
+
+TEST(DenseTest, ValuesAreWantedOfAllOrOfNone) {
+  ParameterJob job({.servers = 1});
+  ASSERT_OK(job.Create({Spec("w", {4}), Spec("b", {1})}, FixedShards(1)));
+  ParameterClient& client = job.chief();
+  const std::vector<float> ones(4, 1);
+  const std::vector<float> two(1, 2);
+  std::vector<float> w(3, 7);
+  std::vector<DenseItem> items = {Dense(job.Id("w"), ones),
+                                  Dense(job.Id("b"), two)};
+  items[0].into = BytesOf(w);
+  EXPECT_THAT(job.Run(client, client.Update(job.NextStep(),
+                                            Operation::kGradient, items, {})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("of some variables, and of others not")));
+  // Nor into memory of another size.
+  items.pop_back();
+  EXPECT_THAT(job.Run(client, client.Update(job.NextStep(),
+                                            Operation::kGradient, items, {})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("16 bytes; 12 were given")));
+  EXPECT_THAT(job.Read("w"), IsOkAndHolds(std::vector<float>(4, 0)));
 }
 
 TEST(DenseTest, GradientsMayHaveSixteenBits) {

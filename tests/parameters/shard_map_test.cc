@@ -246,5 +246,54 @@ TEST(ShardMapTest, APullThatWaitsEndsWithItsGeneration) {
                                    HasSubstr("fenced")));
 }
 
+VariableSpec With(const Optimizer& optimizer) {
+  VariableSpec spec = Spec("a", {4});
+  spec.optimizer = optimizer;
+  return spec;
+}
+
+// `map` with another optimizer for all variables, one version higher.
+ShardMap With(const ShardMap& map, const Optimizer& optimizer) {
+  std::vector<VariableEntry> entries(map.entries().begin(),
+                                     map.entries().end());
+  for (VariableEntry& entry : entries) entry.spec.optimizer = optimizer;
+  return ShardMap::Make(map.generation(), map.version() + 1, map.servers(),
+                        std::move(entries), map.next_id())
+      .value();
+}
+
+TEST(ShardMapTest, AnotherLearningRateCountsFromTheNextUpdateOn) {
+  ParameterJob job({.servers = 2});
+  ASSERT_OK(job.Create({With(Sgd{.learning_rate = 1.0})}, FixedShards(2)));
+  ParameterClient& worker = job.NewClient();
+  const std::vector<float> gradient = {1, 2, 3, 4};
+  const DenseItem item = testing::Dense(job.Id("a"), gradient);
+  const auto push = [&] {
+    return job.Run(worker, worker.Update(job.NextStep(), Operation::kGradient,
+                                         std::span(&item, 1), {}));
+  };
+  ASSERT_OK(push());
+  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>{-1, -2, -3, -4}));
+  const ShardMap map = With(job.map(), Sgd{.learning_rate = 10.0});
+  ASSERT_OK(job.Run(job.chief(), job.chief().Install(map, 1, 0)));
+  ASSERT_OK(push());
+  EXPECT_THAT(job.Read("a"),
+              IsOkAndHolds(std::vector<float>{-11, -22, -33, -44}));
+}
+
+TEST(ShardMapTest, AnotherRuleOrOtherSlotsAreRefused) {
+  ParameterJob job({.servers = 2});
+  ASSERT_OK(job.Create({With(Adam{})}, FixedShards(2)));
+  const auto install = [&](const Optimizer& optimizer) {
+    return job.Run(job.chief(),
+                   job.chief().Install(With(job.map(), optimizer), 1, 0));
+  };
+  EXPECT_THAT(install(Sgd{}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("rule of its optimizer")));
+  EXPECT_THAT(install(Adam{.amsgrad = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("slots of its optimizer")));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "simulate/closure_chief.h"
 #include "simulate/closure_context.h"
-#include "simulate/closure_server.h"
 #include "simulate/closure_worker.h"
+#include "simulate/store_server.h"
 
 namespace capstan::simulate {
 namespace {
@@ -33,7 +33,10 @@ class Closures final : public Workload {
     for (size_t i = 0; i < static_cast<size_t>(options_.servers); ++i) {
       SimNode& server = world.AddNode(absl::StrCat("server", i));
       world.Start(server, [this, i](SimNode& node) {
-        return RunClosureServer(*context_, node, i);
+        return RunStoreServer(node, i, ClosureServerAddress(i), plant_,
+                              [this](const std::string& what) {
+                                context_->judge.Violation(what);
+                              });
       });
     }
     for (size_t i = 0; i < options_.all_workers(); ++i) {

@@ -130,10 +130,10 @@ Task<absl::Status> ReadDigits(DigitContext& context, ParameterClient& client,
 }
 
 Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
-                                               SimNode& node,
-                                               ParameterClient& client,
-                                               Assignment assignment,
-                                               uint32_t push) {
+                                              SimNode& node,
+                                              ParameterClient& client,
+                                              Assignment assignment,
+                                              uint32_t push) {
   const DigitVariables& variables = context.variables;
   const size_t slot = assignment.first_slot + push;
   const DigitGradient gradient = variables.Gradient(slot);

@@ -32,9 +32,9 @@ Task<absl::Status> ReadDigits(DigitContext& context, ParameterClient& client,
 
 // Sends the update `slot` of a step, and has the answer judged.
 Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
-                                               SimNode& node,
-                                               ParameterClient& client,
-                                               Assignment assignment,
-                                               uint32_t push);
+                                              SimNode& node,
+                                              ParameterClient& client,
+                                              Assignment assignment,
+                                              uint32_t push);
 
 }  // namespace capstan::simulate

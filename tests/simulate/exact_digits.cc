@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "simulate/digit_chief.h"
 #include "simulate/digit_context.h"
-#include "simulate/digit_server.h"
 #include "simulate/digit_worker.h"
+#include "simulate/store_server.h"
 
 namespace capstan::simulate {
 namespace {
@@ -32,7 +32,10 @@ class ExactDigits final : public Workload {
     for (size_t i = 0; i < static_cast<size_t>(options_.servers); ++i) {
       SimNode& server = world.AddNode(DigitServerName(i));
       world.Start(server, [this, i](SimNode& node) {
-        return RunDigitServer(*context_, node, i);
+        return RunStoreServer(node, i, DigitServerAddress(i), plant_,
+                              [this](const std::string& what) {
+                                context_->judge.Violation(what);
+                              });
       });
     }
     for (size_t i = 0; i < static_cast<size_t>(options_.workers); ++i) {

@@ -1,4 +1,4 @@
-#include "simulate/digit_server.h"
+#include "simulate/store_server.h"
 
 #include <memory>
 #include <utility>
@@ -13,23 +13,24 @@
 
 namespace capstan::simulate {
 
-Task<> RunDigitServer(DigitContext& context, SimNode& node, size_t index) {
+Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
+                      Plant plant,
+                      std::function<void(const std::string&)> violation) {
   ProbeService probe;
   StoreOptions store;
   store.server = static_cast<uint32_t>(index);
   ParameterService parameters(node.clock(), store, probe);
   const std::unique_ptr<Service> faulty =
-      NewFaultyParameters(parameters, context.plant, node);
+      NewFaultyParameters(parameters, plant, node);
   Service& service = faulty != nullptr ? *faulty : parameters;
   ServerOptions options;
   options.self = HelloOf(node, "ps", index);
   std::vector<Executor> executors = {node.executor()};
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
-      node.clock(), node.network(), node.logger(), service,
-      std::move(executors), DigitServerAddress(index), std::move(options));
+  const absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(node.clock(), node.network(), node.logger(), service,
+                    std::move(executors), address, std::move(options));
   if (!server.ok()) {
-    context.judge.Violation(
-        absl::StrCat(node.name(), ": ", server.status().ToString()));
+    violation(absl::StrCat(node.name(), ": ", server.status().ToString()));
     co_return;
   }
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());

@@ -1,0 +1,21 @@
+// A parameter server of the workloads that train.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "base/task.h"
+#include "simulate/workload.h"
+#include "transport/sim/sim_world.h"
+
+namespace capstan::simulate {
+
+// Serves as ps/`index` at `address` until the node is killed, which it must not
+// be while anybody counts on it: what it holds is in its memory alone. Says by
+// `violation` if it cannot.
+Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
+                      Plant plant,
+                      std::function<void(const std::string&)> violation);
+
+}  // namespace capstan::simulate
