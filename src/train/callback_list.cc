@@ -1,0 +1,43 @@
+#include "train/callback_list.h"
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/error.h"
+
+namespace capstan {
+
+CallbackList::CallbackList(std::vector<CallbackHandle> callbacks,
+                           Trainer& trainer, const CallbackParams& params)
+    : callbacks_(std::move(callbacks)) {
+  for (const CallbackHandle& callback : callbacks_) {
+    callback->Attach(&trainer, params);
+  }
+}
+
+CallbackList::~CallbackList() {
+  for (const CallbackHandle& callback : callbacks_) {
+    callback->Attach(nullptr, {});
+  }
+}
+
+void CallbackList::CallOne(const Callback& callback, const char* hook,
+                           const std::function<void()>& call) {
+  const auto named = [&](std::string_view message) {
+    return absl::StrCat("the callback ", callback.Name(), " in ", hook, ": ",
+                        std::string(message));
+  };
+  try {
+    call();
+  } catch (const Error& error) {
+    throw Error(error.code(), named(error.message()), error.task());
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kUnknown, named(error.what()));
+  } catch (...) {
+    throw Error(ErrorCode::kUnknown,
+                named("it has thrown something that is no std::exception"));
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,53 @@
+#include <utility>
+
+#include "capstan/trainer.h"
+#include "train/monitor.h"
+
+namespace capstan {
+
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options)
+    : options_(std::move(options)) {}
+EarlyStopping::~EarlyStopping() = default;
+
+bool EarlyStopping::Improves(double value, double than) const {
+  return IsBetter(ResolveMode(options_.mode, options_.monitor), value, than,
+                  options_.min_delta);
+}
+
+void EarlyStopping::OnTrainBegin(Logs& /*logs*/) {
+  waited_ = 0;
+  best_.reset();
+  best_epoch_.reset();
+  stopped_epoch_.reset();
+  best_values_.clear();
+}
+
+void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
+  if (epoch < options_.start_from_epoch) return;
+  // Not measured in this epoch, as with validation_freq.
+  if (best_ && !logs.contains(options_.monitor)) return;
+  const double value = MonitoredValue(logs, options_.monitor);
+  ++waited_;
+  if (!best_ || Improves(value, *best_)) {
+    best_ = value;
+    best_epoch_ = epoch;
+    if (options_.restore_best_weights) {
+      best_values_ = trainer().Values();
+      // How often it was trained is not a matter of the weights.
+      best_values_.erase(trainer().model().name() + "/iterations");
+    }
+    if (!options_.baseline || Improves(value, *options_.baseline)) waited_ = 0;
+    if (waited_ == 0) return;
+  }
+  if (waited_ >= options_.patience && epoch > 0) {
+    stopped_epoch_ = epoch;
+    trainer().StopTraining();
+  }
+}
+
+void EarlyStopping::OnTrainEnd(Logs& /*logs*/) {
+  if (!best_values_.empty()) trainer().SetValues(best_values_);
+  best_values_.clear();
+}
+
+}  // namespace capstan

@@ -1,0 +1,75 @@
+#include "train/fit_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/error.h"
+
+namespace capstan {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument, "Fit: " + why);
+}
+
+}  // namespace
+
+FitSteps::FitSteps(Trainer::Impl& trainer, const DatasetHandle& data,
+                   const Model::Impl::Table& table, const FitOptions& options,
+                   std::string order)
+    : trainer_(trainer),
+      table_(table),
+      order_(std::move(order)),
+      per_execution_(options.steps_per_execution) {
+  if (options.steps_per_epoch) {
+    batches_ = *options.steps_per_epoch;
+    iterators_ = trainer_.coordinator.CreatePerWorkerResource(data.iterator());
+    return;
+  }
+  const DataCount count = trainer_.Count(table_);
+  if (!count.size) {
+    Refuse(absl::StrCat(
+        "the dataset has no elements that can be counted (", count.obstacle,
+        "), so it is not known where an epoch ends: set steps_per_epoch",
+        options.validation_split > 0 ? ", and validation_data in place of "
+                                       "validation_split"
+                                     : ""));
+  }
+  split_end_ = *count.size;
+  batches_ = static_cast<std::int64_t>(std::floor(
+      static_cast<double>(*count.size) * (1 - options.validation_split)));
+  if (*count.size == 0) Refuse("the dataset is empty");
+  if (batches_ == 0 ||
+      (options.validation_split > 0 && batches_ == split_end_)) {
+    Refuse(absl::StrCat(
+        "validation_split ", options.validation_split, " of ", *count.size,
+        " batches leaves nothing to ", batches_ == 0 ? "train on" : "validate",
+        ": batches are not split, so use smaller ones, or another fraction"));
+  }
+}
+
+std::int64_t FitSteps::BatchesFrom(std::int64_t first) const {
+  return std::min(per_execution_, batches_ - first);
+}
+
+RemoteValue<StepReport> FitSteps::Schedule(int epoch, std::int64_t first) {
+  const Model::Impl& model = trainer_.model.impl();
+  const std::int64_t batches = BatchesFrom(first);
+  if (iterators_) {
+    return trainer_.coordinator.Schedule(
+        model.train, trainer_.replicas, *iterators_,
+        static_cast<std::uint64_t>(batches), order_);
+  }
+  DataRange range;
+  range.begin = first;
+  range.end = first + batches;
+  // With a part set aside, each epoch must have the same elements.
+  range.epoch = batches_ == split_end_ ? static_cast<std::uint64_t>(epoch) : 0;
+  range.index = static_cast<std::uint64_t>(first / per_execution_);
+  return trainer_.coordinator.Schedule(model.train_range, trainer_.replicas,
+                                       table_, range, order_);
+}
+
+}  // namespace capstan

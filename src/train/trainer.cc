@@ -1,0 +1,130 @@
+#include "capstan/trainer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/error.h"
+#include "optimizer/learning_rate.h"
+#include "train/create_variables.h"
+#include "train/trainer_impl.h"
+
+namespace capstan {
+namespace {
+
+LearningRate& RateOf(Optimizer& optimizer) {
+  return std::visit(
+      [](auto& rule) -> LearningRate& { return rule.learning_rate; },
+      optimizer.rule);
+}
+
+std::vector<ModelVariable> VariablesOf(const Model& model) {
+  const std::unique_ptr<ModelReplica> replica = model.impl().definition->make();
+  if (replica != nullptr) return replica->Variables();
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      absl::StrCat("the model '", model.name(), "': `make` has returned null"));
+}
+
+void CheckMetrics(const TrainerOptions& options, const Model& model) {
+  std::vector<std::string> names = {"loss"};
+  for (const MetricSpec& metric : options.metrics) {
+    // Throws what is wrong with it.
+    MakeMetric(metric, options.loss, model.impl().definition->metrics);
+    if (std::count(names.begin(), names.end(), NameOf(metric)) != 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  absl::StrCat("there are two metrics called '", NameOf(metric),
+                               "': give one another name"));
+    }
+    names.push_back(NameOf(metric));
+  }
+}
+
+}  // namespace
+
+Trainer::Impl::Impl(ClusterCoordinator coordinator_in, const Model& model_in,
+                    TrainerOptions options_in)
+    : coordinator(std::move(coordinator_in)),
+      model(model_in),
+      options(std::move(options_in)),
+      replicas(coordinator.CreatePerWorkerResource(model.impl().replicas)) {}
+
+void Trainer::Impl::PublishIterations() {
+  coordinator.Assign(IterationsName(), Tensor::Scalar(iterations));
+}
+
+DataCount Trainer::Impl::Count(const Model::Impl::Table& table) {
+  const RemoteValue<DataCount> count =
+      coordinator.Schedule(model.impl().count, table);
+  // For the error, if it fails: it must not stay behind.
+  coordinator.Join();
+  return count.Fetch();
+}
+
+size_t Trainer::Impl::Window(size_t now) {
+  const CoordinatorStatus status = coordinator.Status();
+  size_t window =
+      std::max(now, 8 * static_cast<size_t>(std::max(1, status.workers)));
+  // They have taken all of it, so they might take more.
+  if (status.queued == 0 && status.in_flight >= now) {
+    window = std::max(window, 2 * now);
+  }
+  // A round is complete only if all its steps are handed out.
+  if (const auto* sync = std::get_if<Sync>(&options.update)) {
+    window = std::max(window,
+                      2 * static_cast<size_t>(sync->replicas + sync->backup));
+  } else if (const auto* bounded =
+                 std::get_if<BoundedStaleness>(&options.update)) {
+    window = std::max(window, static_cast<size_t>(bounded->replicas) *
+                                  static_cast<size_t>(bounded->bound + 2));
+  }
+  return window;
+}
+
+Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
+                 TrainerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(coordinator), model,
+                                   std::move(options))) {
+  CheckMetrics(impl_->options, model);
+  std::vector<ModelVariable> variables = VariablesOf(model);
+  for (const ModelVariable& variable : variables) {
+    if (variable.spec.trainable && !variable.spec.optimizer) {
+      impl_->rate_follows.push_back(variable.spec.name);
+    }
+  }
+  impl_->variables =
+      CompleteVariables(std::move(variables), model.name(), impl_->options);
+  CreateModelVariables(impl_->coordinator, impl_->variables,
+                       impl_->IterationsName(), model.name(),
+                       impl_->options.partitioner);
+  // They are on the servers now.
+  for (ModelVariable& variable : impl_->variables) variable.initial.reset();
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::SetLearningRate(double rate) {
+  impl_->coordinator.SetLearningRate(impl_->rate_follows, rate);
+  RateOf(impl_->options.optimizer) = rate;
+}
+
+double Trainer::learning_rate() const {
+  return LearningRateAt(RateOf(impl_->options.optimizer),
+                        static_cast<uint64_t>(impl_->iterations));
+}
+
+void Trainer::BeginAtEpoch(int epoch) { impl_->resume_epoch = epoch; }
+
+void Trainer::StopTraining() { impl_->stopping = true; }
+
+int64_t Trainer::iterations() const { return impl_->iterations; }
+
+const TrainProgress& Trainer::progress() const { return impl_->progress; }
+
+const TrainerOptions& Trainer::options() const { return impl_->options; }
+
+const Model& Trainer::model() const { return impl_->model; }
+
+ClusterCoordinator& Trainer::coordinator() { return impl_->coordinator; }
+
+}  // namespace capstan

@@ -1,0 +1,45 @@
+// What a Trainer is made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/trainer.h"
+#include "train/model.h"
+
+namespace capstan {
+
+struct Trainer::Impl {
+  Impl(ClusterCoordinator coordinator_in, const Model& model_in,
+       TrainerOptions options_in);
+
+  // The variable that counts batches.
+  std::string IterationsName() const { return model.name() + "/iterations"; }
+  // Counts batches that were trained on; Publish tells the servers.
+  void CountBatches(std::uint64_t batches) {
+    iterations += static_cast<std::int64_t>(batches);
+  }
+  void PublishIterations();
+
+  // How many elements a dataset has, as a worker sees it.
+  DataCount Count(const Model::Impl::Table& table);
+  // How many steps to have handed out at once, after `now` so far: enough for
+  // the workers that there are, and no more than that, as a training that is
+  // to stop waits for them.
+  std::size_t Window(std::size_t now);
+
+  ClusterCoordinator coordinator;
+  const Model model;
+  TrainerOptions options;  // the learning rate is the one in use
+  const PerWorker<ReplicaPool> replicas;
+  std::vector<ModelVariable> variables;
+  std::vector<std::string> rate_follows;  // those with the trainer's optimizer
+  std::int64_t iterations = 0;
+  std::uint64_t calls = 0;  // of Fit
+  bool stopping = false;
+  int resume_epoch = 0;
+  TrainProgress progress;
+};
+
+}  // namespace capstan

@@ -1,0 +1,206 @@
+// Callbacks that write files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "testing/temp_dir.h"
+#include "train/linear_model.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::IsError;
+using ::testing::Not;
+using testing::PlaneBatches;
+using ::testing::SizeIs;
+using testing::TempDir;
+using testing::TrainJob;
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    names.push_back(std::filesystem::relative(entry.path(), folder).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string ContentOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+LambdaCallback Series(const std::string& name, std::vector<double> values) {
+  return LambdaCallback({.on_epoch_end = [name, values](int epoch, Logs& logs) {
+    logs[name] = values[static_cast<std::size_t>(epoch)];
+  }});
+}
+
+TEST(ModelCheckpointTest, SavesAfterEachEpoch) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 3,
+           .callbacks = {ModelCheckpoint(dir / "ckpt/{epoch:02d}")}}));
+  EXPECT_THAT(NamesIn(dir.path()),
+              ElementsAre("ckpt/01.safetensors", "ckpt/02.safetensors",
+                          "ckpt/03.safetensors"));
+  const std::map<std::string, Tensor> trained = job.trainer().Values();
+  job.trainer().Load(dir / "ckpt/01.safetensors");
+  EXPECT_EQ(job.trainer().iterations(), 3);
+  job.trainer().Load(dir / "ckpt/03.safetensors");
+  EXPECT_EQ(job.trainer().Values(), trained);
+}
+
+TEST(ModelCheckpointTest, SavesTheBestOnly) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 5,
+           .callbacks = {
+               Series("made", {3, 4, 2, 2.5, 1}),
+               ModelCheckpoint(dir / "{epoch}-{made:.1f}",
+                               {.monitor = "made", .save_best_only = true})}}));
+  EXPECT_THAT(NamesIn(dir.path()),
+              ElementsAre("1-3.0.safetensors", "3-2.0.safetensors",
+                          "5-1.0.safetensors"));
+}
+
+TEST(ModelCheckpointTest, SavesEverySoManyBatches) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(80, 8));
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet({.epochs = 2,
+                       .callbacks = {ModelCheckpoint(dir / "{epoch}-{batch}",
+                                                     {.save_freq = 6})}}));
+  EXPECT_THAT(
+      NamesIn(dir.path()),
+      ElementsAre("1-6.safetensors", "2-2.safetensors", "2-8.safetensors"));
+}
+
+TEST(ModelCheckpointTest, APatternThatIsWrongIsNamed) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  EXPECT_THAT(ErrorOf([&] {
+                job.trainer().Fit(
+                    job.data,
+                    TrainJob::Quiet(
+                        {.callbacks = {ModelCheckpoint(dir / "{nothing}")}}));
+              }),
+              IsError(ErrorCode::kInvalidArgument,
+                      AllOf(HasSubstr("ModelCheckpoint"),
+                            HasSubstr("epoch, batch, loss"))));
+}
+
+// Throws in an epoch, as a job that is ended would.
+LambdaCallback EndIn(int epoch) {
+  return LambdaCallback({.on_epoch_begin = [epoch](int at, Logs&) {
+    if (at == epoch) throw std::runtime_error("the end");
+  }});
+}
+
+TEST(BackupAndRestoreTest, GoesOnWhereItWas) {
+  const TempDir dir;
+  // Without faults. One worker, so that the order of steps is known.
+  const TrainJob::Options options = {.workers = 1, .servers = 1};
+  TrainJob whole(PlaneBatches(24, 8), options);
+  whole.trainer().Fit(whole.data, TrainJob::Quiet({.epochs = 5}));
+
+  TrainJob first(PlaneBatches(24, 8), options);
+  EXPECT_THAT(
+      ErrorOf([&] {
+        first.trainer().Fit(
+            first.data,
+            TrainJob::Quiet(
+                {.epochs = 5,
+                 .callbacks = {BackupAndRestore(dir / "backup"), EndIn(3)}}));
+      }),
+      IsError(ErrorCode::kUnknown, HasSubstr("the end")));
+  EXPECT_THAT(NamesIn(dir.path()), ElementsAre("backup/backup.safetensors"));
+
+  TrainJob second(PlaneBatches(24, 8), options);
+  const History history = second.trainer().Fit(
+      second.data,
+      TrainJob::Quiet(
+          {.epochs = 5, .callbacks = {BackupAndRestore(dir / "backup")}}));
+  EXPECT_THAT(history.epochs(), ElementsAre(3, 4));
+  EXPECT_EQ(second.trainer().iterations(), 15);
+  EXPECT_EQ(second.trainer().Values(), whole.trainer().Values());
+  // It has come to its end.
+  EXPECT_THAT(NamesIn(dir.path()), SizeIs(0));
+}
+
+TEST(BackupAndRestoreTest, KeepsTheLearningRate) {
+  const TempDir dir;
+  TrainJob first(PlaneBatches(24, 8));
+  const BackupAndRestore backup(dir.path(), {.delete_checkpoint = false});
+  first.trainer().Fit(
+      first.data,
+      TrainJob::Quiet({.epochs = 2,
+                       .callbacks = {LearningRateScheduler(
+                                         [](int, double) { return 0.0125; }),
+                                     backup}}));
+  TrainJob second(PlaneBatches(24, 8));
+  const History history = second.trainer().Fit(
+      second.data, TrainJob::Quiet({.epochs = 2, .callbacks = {backup}}));
+  EXPECT_THAT(history.epochs(), SizeIs(0));
+  EXPECT_EQ(second.trainer().learning_rate(), 0.0125);
+}
+
+TEST(TensorBoardTest, WritesWhatWasMeasured) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 2,
+           .validation_data = other,
+           .callbacks = {TensorBoard(
+               dir.path(),
+               {.update_freq = 2,
+                .histogram_freq = 1,
+                .hparams = {{"rate", 0.05}, {"rule", std::string("sgd")}}})}}));
+  const std::vector<std::string> names = NamesIn(dir.path());
+  ASSERT_THAT(names, SizeIs(3));
+  EXPECT_THAT(names[0], HasSubstr("events.out.tfevents."));
+  EXPECT_THAT(names[1], HasSubstr("train/events.out.tfevents."));
+  EXPECT_THAT(names[2], HasSubstr("validation/events.out.tfevents."));
+  EXPECT_THAT(ContentOf(dir / names[0]),
+              AllOf(HasSubstr("hparams"), HasSubstr("sgd")));
+  EXPECT_THAT(ContentOf(dir / names[1]),
+              AllOf(HasSubstr("epoch_loss"), HasSubstr("batch_loss"),
+                    HasSubstr("linear/w"), Not(HasSubstr("val_"))));
+  EXPECT_THAT(ContentOf(dir / names[2]),
+              AllOf(HasSubstr("epoch_loss"), Not(HasSubstr("linear/w"))));
+}
+
+TEST(CsvLoggerTest, IsTheHistory) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  const History history = job.trainer().Fit(
+      job.data, TrainJob::Quiet({.epochs = 3,
+                                 .validation_data = other,
+                                 .validation_freq = 2,
+                                 .callbacks = {CSVLogger(dir / "log.csv")}}));
+  EXPECT_EQ(ContentOf(dir / "log.csv"), history.ToCsv());
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,132 @@
+// What Fit, Evaluate and Predict show.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "train/linear_model.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using testing::PlaneBatches;
+using ::testing::SizeIs;
+using testing::TrainJob;
+
+std::vector<std::string> LinesOf(const std::ostringstream& text) {
+  std::vector<std::string> lines;
+  std::istringstream all(text.str());
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
+}
+
+// A clock that goes on by `step` each time that it is looked at.
+TerminalOptions Into(std::ostringstream& out, std::int64_t step) {
+  TerminalOptions terminal;
+  terminal.stream = &out;
+  terminal.now = [time = std::int64_t{0}, step]() mutable {
+    return time += step;
+  };
+  return terminal;
+}
+
+TEST(DisplayTest, ALinePerEpochWhereThereIsNoTerminal) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream out;
+  job.trainer().Fit(job.data, {.epochs = 2,
+                               .run_directory = "runs/7",
+                               .terminal = Into(out, 1'000'000)});
+  const std::vector<std::string> lines = LinesOf(out);
+  ASSERT_THAT(lines, SizeIs(5));
+  EXPECT_THAT(lines[0], MatchesRegex("Epoch 1/2: 10 steps in .* ms \\(.*/step, "
+                                     ".* examples/s\\) - loss: .* - 2/2 "
+                                     "workers - staleness p99 .*"));
+  // The data is in memory, and the model says 1 ms for each computation.
+  EXPECT_THAT(lines[1], MatchesRegex("  step 1\\.. ms = data .* \\+ pull .* "
+                                     "\\+ compute 1\\.0 \\+ push .*"));
+  EXPECT_THAT(lines[2], HasSubstr("Epoch 2/2: 10 steps"));
+  EXPECT_THAT(lines[4],
+              MatchesRegex("trained 2 epochs, 20 steps in .*; the run is in "
+                           "runs/7"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
+}
+
+TEST(DisplayTest, ABarOnATerminal) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream out;
+  TerminalOptions terminal = Into(out, 60'000'000);
+  terminal.is_terminal = true;
+  terminal.color = false;
+  terminal.width = 120;
+  job.trainer().Fit(job.data, {.epochs = 1, .terminal = terminal});
+  const std::vector<std::string> lines = LinesOf(out);
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_EQ(lines[0], "Epoch 1/1");
+  EXPECT_THAT(lines[1], HasSubstr("\r10/10 [=========="));
+  EXPECT_THAT(lines[1], HasSubstr(" - loss: "));
+  EXPECT_THAT(lines[1], HasSubstr(">"));
+  EXPECT_THAT(lines[3], HasSubstr("trained 1 epoch, 10 steps"));
+}
+
+TEST(DisplayTest, NotMoreThanTenTimesPerSecond) {
+  TrainJob job(PlaneBatches(8'000, 8));
+  std::ostringstream out;
+  // The time does not go on: one line at the beginning, one at the end.
+  TerminalOptions terminal;
+  terminal.stream = &out;
+  terminal.is_terminal = true;
+  terminal.now = [] { return std::int64_t{1'000'000'000'000}; };
+  job.trainer().Fit(job.data, {.epochs = 1, .terminal = terminal});
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\r'), 2);
+}
+
+TEST(DisplayTest, SilenceIsSilent) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream out;
+  FitOptions options = {.verbose = Verbose::kSilent,
+                        .terminal = Into(out, 1'000'000)};
+  job.trainer().Fit(job.data, options);
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST(DisplayTest, AnotherProgressBarIsNotAdded) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream own;
+  std::ostringstream added;
+  job.trainer().Fit(
+      job.data,
+      {.callbacks = {ProgressBar(Verbose::kLinePerEpoch, Into(own, 1'000'000))},
+       .terminal = Into(added, 1'000'000)});
+  EXPECT_THAT(own.str(), HasSubstr("Epoch 1/1"));
+  EXPECT_EQ(added.str(), "");
+}
+
+TEST(DisplayTest, OfEvaluateAndPredict) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream out;
+  job.trainer().Evaluate(job.data, {.terminal = Into(out, 1'000'000)});
+  job.trainer().Predict(
+      job.data, {.verbose = Verbose::kAuto, .terminal = Into(out, 1'000'000)});
+  const std::vector<std::string> lines = LinesOf(out);
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], MatchesRegex("evaluated in .* ms - loss: .*"));
+  EXPECT_THAT(lines[1], MatchesRegex("predicted in .* ms"));
+}
+
+TEST(DisplayTest, ValidationShowsInTheLineOfTheEpoch) {
+  TrainJob job(PlaneBatches(80, 8));
+  std::ostringstream out;
+  job.trainer().Fit(
+      job.data, {.validation_split = 0.25, .terminal = Into(out, 1'000'000)});
+  EXPECT_THAT(out.str(),
+              AllOf(HasSubstr(" - val_loss: "), Not(HasSubstr("evaluated"))));
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,66 @@
+// A cluster that trains the linear model, for tests. Test-only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "capstan/coordinator.h"
+#include "capstan/error.h"
+#include "capstan/program.h"
+#include "capstan/trainer.h"
+#include "coordinator/helpers.h"
+#include "train/linear_replica.h"
+
+namespace capstan::testing {
+
+// A cluster whose workers know the linear model and some data, and its trainer.
+class TrainJob {
+ public:
+  struct Options {
+    int workers = 2;
+    int servers = 2;
+    TrainerOptions trainer = {.optimizer = Sgd{.learning_rate = 0.05}};
+  };
+
+  explicit TrainJob(const Dataset& given) : TrainJob(given, Options()) {}
+  TrainJob(const Dataset& given, const Options& options)
+      : model(AddLinearModel(definitions)),
+        data(AddData("data", given)),
+        options_(options) {}
+
+  DatasetHandle AddData(const std::string& name, const Dataset& dataset) {
+    return testing::AddData(definitions, name, dataset);
+  }
+
+  // From then on nothing can be added.
+  Trainer& trainer() {
+    if (trainer_ == nullptr) {
+      job_ = std::make_unique<Job>(definitions, options_.workers,
+                                   options_.servers);
+      trainer_ = std::make_unique<Trainer>(job_->local.cluster(), model,
+                                           options_.trainer);
+    }
+    return *trainer_;
+  }
+  Job& job() {
+    trainer();
+    return *job_;
+  }
+
+  // Fit without a word.
+  static FitOptions Quiet(FitOptions options) {
+    options.verbose = Verbose::kSilent;
+    return options;
+  }
+
+  Definitions definitions;
+  const Model model;
+  const DatasetHandle data;
+
+ private:
+  const Options options_;
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+}  // namespace capstan::testing
