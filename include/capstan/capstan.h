@@ -1,0 +1,20 @@
+// All of Capstan but torch.h, which needs libtorch. Start with program.h.
+#pragma once
+
+#include "capstan/callback.h"
+#include "capstan/cluster.h"
+#include "capstan/cluster_spec.h"
+#include "capstan/coordinator.h"
+#include "capstan/dataset.h"
+#include "capstan/error.h"
+#include "capstan/export.h"
+#include "capstan/function.h"
+#include "capstan/optimizer.h"
+#include "capstan/partitioner.h"
+#include "capstan/program.h"
+#include "capstan/resolver.h"
+#include "capstan/tensor.h"
+#include "capstan/trainer.h"
+#include "capstan/variable.h"
+#include "capstan/version.h"
+#include "capstan/worker.h"

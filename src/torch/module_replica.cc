@@ -1,0 +1,381 @@
+#include "torch/module_replica.h"
+
+#include <utility>
+
+#include "capstan/error.h"
+#include "torch/dtype.h"
+#include "torch/loss.h"
+#include "torch/threads.h"
+#include "torch/weights.h"
+
+namespace capstan {
+namespace {
+
+// Small enough to leave while there is something left to compute, large enough
+// not to be many.
+constexpr size_t kBucketBytes = 128 << 10;
+
+// A variable that is trained, or whose changes are averaged.
+bool Changes(const torch::Tensor& tensor) {
+  return tensor.is_floating_point() && tensor.requires_grad();
+}
+
+void CheckParameter(const std::string& name, const torch::Tensor& tensor) {
+  const torch::ScalarType type = tensor.scalar_type();
+  if (!tensor.requires_grad() || type == torch::kFloat32 ||
+      type == torch::kFloat16 || type == torch::kBFloat16) {
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "parameter '" + name + "' is " + c10::toString(type) +
+                  "; parameters that are trained must be f32, f16 or bf16");
+}
+
+bool IsRunning(const torch::Tensor& buffer) {
+  return buffer.scalar_type() == torch::kFloat32;
+}
+
+std::vector<VariableCopy> CopiesOf(const std::vector<std::string>& names,
+                                   const std::vector<torch::Tensor>& tensors) {
+  std::vector<VariableCopy> copies;
+  copies.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    copies.emplace_back(names[i], ViewOf(tensors[i]));
+  }
+  return copies;
+}
+
+// What libtorch throws, without its list of frames.
+template <typename Function>
+void Translated(const Function& function) {
+  try {
+    function();
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kInvalidArgument, error.what_without_backtrace());
+  }
+}
+
+}  // namespace
+
+// Adds the time of its life to a counter.
+class ModuleReplica::Timer {
+ public:
+  explicit Timer(int64_t& counter) : counter_(counter) {}
+  ~Timer() { counter_ += (std::chrono::steady_clock::now() - start_).count(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  int64_t& counter_;
+  const Time start_ = std::chrono::steady_clock::now();
+};
+
+ModuleReplica::ModuleReplica(std::string model, TorchModule module,
+                             std::shared_ptr<const TorchOptions> options)
+    : model_(std::move(model)),
+      module_(std::move(module)),
+      options_(std::move(options)) {
+  const auto add = [this](const std::string& name,
+                          const torch::Tensor& tensor) {
+    names_.push_back(model_ + "/" + name);
+    tensors_.push_back(tensor);
+  };
+  const torch::NoGradGuard no_gradients;
+  const auto parameters = module_.module->named_parameters();
+  const auto buffers = module_.module->named_buffers();
+  for (const auto& item : parameters) {
+    CheckParameter(item.key(), item.value());
+    // Values come into the memory as it is.
+    torch::Tensor parameter = item.value();
+    if (!parameter.is_contiguous()) {
+      parameter.set_data(parameter.data().contiguous());
+    }
+    if (Changes(parameter)) add(item.key(), parameter);
+  }
+  num_trained_ = tensors_.size();
+  for (const auto& item : buffers) {
+    if (IsRunning(item.value())) add(item.key(), item.value());
+  }
+  num_buffers_ = tensors_.size() - num_trained_;
+  for (const auto& item : parameters) {
+    if (!Changes(item.value())) add(item.key(), item.value());
+  }
+  for (const auto& item : buffers) {
+    if (!IsRunning(item.value())) add(item.key(), item.value());
+  }
+  copies_ = CopiesOf(names_, tensors_);
+  std::vector<torch::Tensor> trained(
+      tensors_.begin(),
+      tensors_.begin() + static_cast<std::ptrdiff_t>(num_trained_));
+  buckets_ =
+      std::make_unique<GradientBuckets>(std::move(trained), kBucketBytes);
+  for (const auto& item : module_.module->named_modules()) {
+    auto* embedding = dynamic_cast<EmbeddingImpl*>(item.value().get());
+    if (embedding == nullptr) continue;
+    rows_.Add(embedding, model_ + "/" + item.key() + ".weight");
+  }
+}
+
+ModuleReplica::~ModuleReplica() = default;
+
+std::vector<ModelVariable> ModuleReplica::Variables() {
+  std::vector<ModelVariable> variables;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    ModelVariable& variable = variables.emplace_back();
+    variable.spec.name = names_[i];
+    variable.spec.shape = ShapeOf(tensors_[i]);
+    variable.spec.dtype = DTypeOf(tensors_[i].scalar_type());
+    variable.spec.trainable = i < num_trained_;
+    // The mean of what the replicas made of it; in asynchronous training, the
+    // sum of their changes.
+    if (i >= num_trained_ && i < num_trained_ + num_buffers_) {
+      variable.spec.optimizer = Sgd{.learning_rate = 1.0};
+    }
+    variable.initial = Tensor::CopyOf(ViewOf(tensors_[i].contiguous()));
+  }
+  for (const auto& item : module_.module->named_modules()) {
+    auto* embedding = dynamic_cast<EmbeddingImpl*>(item.value().get());
+    if (embedding == nullptr) continue;
+    ModelVariable& variable = variables.emplace_back();
+    variable.spec = embedding->Spec();
+    variable.spec.name = model_ + "/" + item.key() + ".weight";
+    variable.by_rows = true;
+  }
+  return variables;
+}
+
+void ModuleReplica::Prepare(WorkerContext& worker, bool train) {
+  const int threads = worker.compute_threads();
+  if (threads != threads_) UseThreads(threads);
+  threads_ = threads;
+  if (module_.module->is_training() != train) module_.module->train(train);
+}
+
+PendingCall ModuleReplica::StartPull(WorkerContext& worker,
+                                     std::vector<VariableCopy>& of) {
+  std::vector<VariableCopy*> copies;
+  copies.reserve(of.size());
+  for (VariableCopy& copy : of) copies.push_back(&copy);
+  return worker.StartPull(copies);
+}
+
+void ModuleReplica::Pull(WorkerContext& worker, StepReport& report) {
+  const Timer timer(report.pull_ns);
+  StartPull(worker, copies_).Wait();
+}
+
+bool ModuleReplica::Fresh(const ModelOrder& order) const {
+  if (!std::holds_alternative<Async>(order.update)) return false;
+  if (refreshed_ == Time() || order.call != call_) return false;
+  // As old as they are at most when a step that pulls for itself is done.
+  return std::chrono::steady_clock::now() - refreshed_ < step_time_;
+}
+
+void ModuleReplica::PushBuffers(WorkerContext& worker, uint32_t number,
+                                bool refresh) {
+  std::vector<CopyGradient> changes;
+  buffer_changes_.clear();
+  for (size_t i = 0; i < num_buffers_; ++i) {
+    buffer_changes_.push_back(
+        (buffers_before_[i] - tensors_[num_trained_ + i]).contiguous());
+    changes.push_back({.copy = &copies_[num_trained_ + i],
+                       .gradient = ViewOf(buffer_changes_[i])});
+    // It has been written to; what is there is not what the servers have.
+    if (!refresh) copies_[num_trained_ + i].Forget();
+  }
+  buffer_update_ = worker.StartGradients(number, changes, refresh);
+}
+
+void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
+                               const Batches& batches, StepReport& report) {
+  const Timer timer(report.compute_ns);
+  const bool refresh =
+      !std::holds_alternative<Sync>(mode.update) && !mode.prefetch;
+  buffers_before_.clear();
+  for (size_t i = 0; i < num_buffers_; ++i) {
+    buffers_before_.push_back(tensors_[num_trained_ + i].clone());
+  }
+  rows_.Begin(worker, true);
+  const torch::Tensor loss = batches.loss();
+  const int64_t read_ns = rows_.TakeReadNs();
+  report.pull_ns += read_ns;
+  report.compute_ns -= read_ns;
+  // With prefetch the updates of the batch before may still be under way: their
+  // memory is needed now.
+  FinishUpdates(report);
+  // The same numbers each time that the step is run, whatever order backward
+  // goes in.
+  const uint32_t first = worker.ReserveUpdates(
+      buckets_->size() + rows_.num_updates() + (num_buffers_ > 0 ? 1 : 0));
+  rows_.ExpectGradients(first + buckets_->size());
+  buckets_->Begin(worker, first, copies_, refresh);
+  if (num_buffers_ > 0) {
+    const torch::NoGradGuard no_gradients;
+    PushBuffers(worker, first + buckets_->size() + rows_.num_updates(),
+                refresh);
+  }
+  loss.backward();
+  buckets_->Flush();
+  rows_.Flush();
+  batches.done();
+}
+
+void ModuleReplica::FinishUpdates(StepReport& report) {
+  const Timer timer(report.push_ns);
+  buckets_->Finish();
+  buffer_update_.Wait();
+  rows_.Finish();
+}
+
+void ModuleReplica::Abandon() noexcept {
+  buckets_->Abandon();
+  buffer_update_ = PendingCall();
+  rows_.Abandon();
+  refreshed_ = Time();
+}
+
+void ModuleReplica::SwapBuffers() {
+  const torch::NoGradGuard no_gradients;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const torch::Tensor old = tensors_[i].data();
+    tensors_[i].set_data(ahead_[i]);
+    ahead_[i] = old;
+  }
+  std::swap(copies_, ahead_copies_);
+}
+
+void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
+                        const Batches& batches, bool current,
+                        StepReport& report) {
+  Prepare(worker, true);
+  const bool sync = std::holds_alternative<Sync>(mode.update);
+  if (mode.prefetch && ahead_.empty()) {
+    for (const torch::Tensor& tensor : tensors_) {
+      ahead_.push_back(tensor.detach().clone());
+    }
+    ahead_copies_ = CopiesOf(names_, ahead_);
+  }
+  try {
+    PendingCall ahead;
+    while (batches.more()) {
+      const Time start = std::chrono::steady_clock::now();
+      // Those of the batch before bring its values.
+      if (!mode.prefetch) FinishUpdates(report);
+      if (!current) Pull(worker, report);
+      if (mode.prefetch) ahead = StartPull(worker, ahead_copies_);
+      Translated([&] { TrainBatch(worker, mode, batches, report); });
+      if (mode.prefetch) {
+        {
+          const Timer timer(report.pull_ns);
+          ahead.Wait();
+        }
+        SwapBuffers();
+      }
+      current = !sync;
+      step_time_ = std::chrono::steady_clock::now() - start;
+    }
+    FinishUpdates(report);
+    rows_.Abandon();
+    refreshed_ = sync ? Time() : std::chrono::steady_clock::now();
+  } catch (...) {
+    Abandon();
+    throw;
+  }
+}
+
+void ModuleReplica::Train(WorkerContext& worker, const ModelOrder& order,
+                          const NextBatch& next,
+                          std::span<const std::unique_ptr<MetricState>> metrics,
+                          StepReport& report) {
+  std::optional<Example> batch;
+  torch::Tensor predictions;
+  WeightedLoss loss;
+  Batches batches;
+  batches.more = [&] {
+    batch = next();
+    return batch.has_value();
+  };
+  batches.loss = [&] {
+    const TorchBatch inputs(*batch, order.input);
+    predictions = module_.forward(inputs);
+    loss = ComputeLoss(order, predictions, (*batch)[order.target], *batch,
+                       options_->losses);
+    return loss.mean;
+  };
+  batches.done = [&] {
+    AddToReport(loss, predictions, (*batch)[order.target], metrics, report);
+  };
+  const TrainMode mode{.update = order.update, .prefetch = order.prefetch};
+  const bool current = Fresh(order);
+  call_ = order.call;
+  Run(worker, mode, batches, current, report);
+}
+
+double ModuleReplica::RunSteps(
+    WorkerContext& worker, const TrainMode& mode,
+    const std::function<bool()>& more,
+    const std::function<torch::Tensor(torch::nn::Module&)>& loss) {
+  double value = 0;
+  torch::Tensor computed;
+  Batches batches;
+  batches.more = more;
+  batches.loss = [&] { return computed = loss(*module_.module); };
+  batches.done = [&] { value = computed.item<double>(); };
+  StepReport report;
+  // Who knows what the loop has set meanwhile.
+  Run(worker, mode, batches, false, report);
+  return value;
+}
+
+void ModuleReplica::Evaluate(
+    WorkerContext& worker, const ModelOrder& order, const NextBatch& next,
+    std::span<const std::unique_ptr<MetricState>> metrics, StepReport& report) {
+  Prepare(worker, false);
+  const torch::NoGradGuard no_gradients;
+  Pull(worker, report);
+  rows_.Begin(worker, false);
+  try {
+    while (const std::optional<Example> batch = next()) {
+      const Timer timer(report.compute_ns);
+      Translated([&] {
+        const TorchBatch inputs(*batch, order.input);
+        const torch::Tensor predictions = module_.forward(inputs);
+        const Tensor target = (*batch)[order.target];
+        const WeightedLoss loss =
+            ComputeLoss(order, predictions, target, *batch, options_->losses);
+        AddToReport(loss, predictions, target, metrics, report);
+      });
+      const int64_t read_ns = rows_.TakeReadNs();
+      report.pull_ns += read_ns;
+      report.compute_ns -= read_ns;
+    }
+  } catch (...) {
+    Abandon();
+    throw;
+  }
+  rows_.Abandon();
+}
+
+void ModuleReplica::Predict(WorkerContext& worker, const ModelOrder& order,
+                            const NextBatch& next,
+                            const std::function<void(Tensor)>& give) {
+  Prepare(worker, false);
+  const torch::NoGradGuard no_gradients;
+  StepReport report;
+  Pull(worker, report);
+  rows_.Begin(worker, false);
+  try {
+    while (const std::optional<Example> batch = next()) {
+      Translated([&] {
+        const TorchBatch inputs(*batch, order.input);
+        give(FromTorch(module_.forward(inputs)));
+      });
+    }
+  } catch (...) {
+    Abandon();
+    throw;
+  }
+  rows_.Abandon();
+}
+
+}  // namespace capstan

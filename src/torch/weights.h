@@ -1,0 +1,34 @@
+// The loss of a batch with the weights of its examples.
+#pragma once
+
+#include <torch/types.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "capstan/torch.h"
+#include "capstan/trainer.h"
+
+namespace capstan {
+
+struct WeightedLoss {
+  torch::Tensor mean;     // what backward starts from
+  torch::Tensor weights;  // one for each example; undefined: all are 1
+};
+
+// The mean of the examples' losses, each times its weight: that of its class
+// times that in the batch. Throws kInvalidArgument for weights that do not fit.
+WeightedLoss ComputeLoss(const ModelOrder& order,
+                         const torch::Tensor& predictions, const Tensor& target,
+                         const Example& batch,
+                         const std::map<std::string, LossFunction>& custom);
+
+// Counts a batch: its examples, its loss, and what the metrics say.
+void AddToReport(const WeightedLoss& loss, const torch::Tensor& predictions,
+                 const Tensor& target,
+                 std::span<const std::unique_ptr<MetricState>> metrics,
+                 StepReport& report);
+
+}  // namespace capstan
