@@ -13,17 +13,17 @@ build = cmake --preset $(1) >/dev/null && \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slurm debug asan tsan simulate bench fuzz format \
-        lint clean
+.PHONY: help demo test test-formats test-slurm test-torch2 debug asan tsan \
+        simulate bench bench-tensorflow fuzz format lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' \
 	  $(MAKEFILE_LIST)
 
-demo: ## a coordinator, two workers and a server exchange tensors
+demo: ## Fashion-MNIST on a local cluster; a worker is killed meanwhile
 	@$(SETUP)
-	@$(call build,release,exchange_tensors)
-	@build/release/bin/exchange_tensors
+	@$(call build,release,capstan fashion_mnist)
+	@tools/demo build/release/bin
 
 test: ## build and run every test (release)
 	@$(SETUP)
@@ -33,6 +33,15 @@ test-slurm: ## jobs under a real Slurm, which it installs if need be
 	@$(SETUP)
 	@$(call build,release,capstan hello_cluster)
 	@tools/test_slurm
+
+test-formats: ## our files against TensorBoard, safetensors, tfrecord of PyPI
+	@$(SETUP)
+	@$(call build,release,formats)
+	@tools/test_formats
+
+test-torch2: ## what uses libtorch, with PyPI's torch 2 (540 MB)
+	@$(SETUP)
+	@tools/test_torch2 -j $(JOBS)
 
 debug: ## the tests without optimisation
 	@$(SETUP)
@@ -51,6 +60,11 @@ simulate: ## seeded faults in virtual time (SEEDS=1000 SCENARIO=file)
 	@$(call build,release,simulate)
 	@build/release/bin/simulate --seeds $(SEEDS) \
 	  $(if $(SCENARIO),--scenario $(SCENARIO))
+
+bench-tensorflow: ## beside TensorFlow 2.15, which it gets from PyPI
+	@$(SETUP)
+	@$(call build,release,bench_train bench_dispatch)
+	@tools/bench_tensorflow --docs
 
 bench: ## the benchmarks; figures in runs/bench/*.json
 	@$(SETUP)

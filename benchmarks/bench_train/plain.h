@@ -1,0 +1,13 @@
+// The models without a server: libtorch alone, in one process.
+#pragma once
+
+namespace capstan::bench {
+
+// Examples per second, of `steps` steps after some to warm up.
+double TrainMlpPlain(int steps);
+double TrainClicksPlain(int steps);
+
+// GFLOP/s of a product of 512 x 512 matrices.
+double SgemmGflops();
+
+}  // namespace capstan::bench
