@@ -41,11 +41,10 @@ double ClickSteps(WorkerContext& worker,
                   PerWorker<Replicas<ClickModel>> replicas,
                   TrainDefinitions::Batches batches, int steps, bool prefetch) {
   auto next = Next(batches, steps);
-  const std::string input = "x";
   return replicas->Steps(worker, std::ref(next),
-                         [&input](ClickModel& model, const Example& batch) {
+                         [](ClickModel& model, const Example& batch) {
                            return torch::binary_cross_entropy_with_logits(
-                               model.forward(TorchBatch(batch, input)),
+                               model.forward(TorchBatch(batch)),
                                ToTorch(batch["y"]));
                          },
                          {.prefetch = prefetch});

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     coordinator.CreateVariables(
         {{.name = "weights",
           .shape = {kFeatures},
-          .optimizer = cs::Sgd{.learning_rate = 0.2}},
+          .optimizer = cs::Sgd{.learning_rate = 0.01}},
          {.name = "steps", .shape = {}, .dtype = cs::DType::kI64}});
     cs::DataRanges ranges(
         {.examples = kExamples, .batch = kBatch, .shuffle = true});

@@ -43,8 +43,8 @@ CAPSTAN_EXPORT Tensor FromTorch(const torch::Tensor& tensor);
 // A batch as a model sees it. Valid while forward runs.
 class CAPSTAN_EXPORT TorchBatch {
  public:
-  TorchBatch(const Example& batch, const std::string& input)
-      : batch_(batch), input_(input) {}
+  TorchBatch(const Example& batch, std::string input = "x")
+      : batch_(batch), input_(std::move(input)) {}
   // Throws kNotFound, naming those that there are.
   torch::Tensor operator[](std::string_view name) const;
   // The one that FitOptions::input names.
@@ -52,7 +52,7 @@ class CAPSTAN_EXPORT TorchBatch {
 
  private:
   const Example& batch_;
-  const std::string& input_;
+  const std::string input_;
 };
 
 class RowSource;
