@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "bench_train/job.h"
 #include "bench_train/measure.h"
+#include "launch/restart_for_blas.h"
 
 namespace capstan::bench {
 namespace {
@@ -96,4 +97,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace capstan::bench
 
-int main(int argc, char** argv) { return capstan::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  capstan::RestartForBlas(argc, argv);
+  return capstan::bench::Main(argc, argv);
+}

@@ -10,6 +10,7 @@
 #include "bench_train/plain.h"
 #include "capstan/trainer.h"
 #include "harness/statistics.h"
+#include "launch/blas_info.h"
 
 namespace capstan::bench {
 namespace {
@@ -163,6 +164,11 @@ absl::Status MeasureBlas(Report& report) {
   const absl::StatusOr<double> gflops = RunAlone("sgemm", 1);
   if (!gflops.ok()) return gflops.status();
   report.Set("sgemm_gflops", *gflops);
+  // The children have the same.
+  if (const std::optional<BlasInfo> blas = FindBlas()) {
+    report.SetText("blas", blas->path);
+    report.SetText("blas_core", blas->core);
+  }
   report.PrintRow("sgemm_gflops", "GFLOP/s", *gflops);
   return absl::OkStatus();
 }

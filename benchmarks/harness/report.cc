@@ -92,6 +92,10 @@ Report::Report(const std::string& command, int rounds) {
   json_["load_before"] = LoadAverage();
 }
 
+void Report::SetText(const std::string& key, const std::string& value) {
+  json_[key] = value;
+}
+
 void Report::Set(const std::string& key, double value) {
   json_[key] = Rounded(value);
 }

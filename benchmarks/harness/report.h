@@ -17,6 +17,8 @@ class Report {
 
   // Adds a figure under `key` ("tcp.rtt_4k_us"), to four significant digits.
   void Set(const std::string& key, double value);
+  // Adds a fact, such as the name of a library.
+  void SetText(const std::string& key, const std::string& value);
 
   // Prints a table's header or line: a name, our figure, the reference's and
   // their quotient. Figures are printed with `unit`.

@@ -172,7 +172,7 @@ TEST(DenseTest, ValuesAreWantedOfAllOrOfNone) {
   EXPECT_THAT(job.Run(client, client.Update(job.NextStep(),
                                             Operation::kGradient, items, {})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("16 bytes; 12 were given")));
+                       HasSubstr("16 bytes are needed, and 12 were given")));
   EXPECT_THAT(job.Read("w"), IsOkAndHolds(std::vector<float>(4, 0)));
 }
 
