@@ -58,6 +58,18 @@ TrainDefinitions::TrainDefinitions(Definitions& program)
                       [] { return std::make_shared<ClickModel>(); })),
       images(program.AddDataset("images", ImageBatches)),
       click_data(program.AddDataset("click_data", ClickBatches)),
+      epoch(program.AddDataset("epoch",
+                               [](const InputContext&) {
+                                 return Images().Shuffle(60'000).Batch(
+                                     kMlpBatch);
+                               })),
+      epoch_in_quarters(program.AddDataset(
+          "epoch_in_quarters",
+          [](const InputContext&) {
+            return Images().Shuffle(60'000).Batch(kMlpBatch / 4);
+          })),
+      test(program.AddDataset(
+          "test", [](const InputContext&) { return TestImages().Batch(500); })),
       mlp_steps(program.AddFunction("mlp_steps", MlpSteps)),
       click_steps(program.AddFunction("click_steps", ClickSteps)) {}
 

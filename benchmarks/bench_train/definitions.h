@@ -18,6 +18,11 @@ struct TrainDefinitions {
   TorchModel<ClickModel> clicks;
   DatasetHandle images;
   DatasetHandle click_data;
+  // Fashion-MNIST once, in batches of kMlpBatch, in a quarter of that, and what
+  // is to be told apart in the end.
+  DatasetHandle epoch;
+  DatasetHandle epoch_in_quarters;
+  DatasetHandle test;
   // `steps` steps; returns the last loss.
   Function<double, PerWorker<Replicas<Mlp>>, Batches, int, bool> mlp_steps;
   Function<double, PerWorker<Replicas<ClickModel>>, Batches, int, bool>

@@ -132,6 +132,7 @@ absl::Status SayAlone(const std::string& what, int steps) {
     if (what == "mlp") value = TrainMlpPlain(steps);
     if (what == "clicks") value = TrainClicksPlain(steps);
     if (what == "sgemm") value = SgemmGflops();
+    if (what == "accuracy") value = MlpAccuracyPlain(kAccuracyEpochs, steps);
   } catch (...) {
     return StatusOfCurrentException();
   }

@@ -25,7 +25,11 @@ absl::Status RunJob(int workers, bool pinned,
 absl::Status RunTask(const std::string& cluster, const std::string& task,
                      int core);
 
-// What a child says of `run`, which runs on core 1 alone.
+// How long accuracies are trained for.
+inline constexpr int kAccuracyEpochs = 3;
+
+// What a child says of `what`, which runs on core 1 alone. `steps` is the seed
+// of "accuracy".
 absl::StatusOr<double> RunAlone(const std::string& what, int steps);
 absl::Status SayAlone(const std::string& what, int steps);
 

@@ -16,5 +16,6 @@ absl::StatusOr<double> MeasureRate(const std::string& what, int workers);
 
 absl::Status MeasureMlp(int rounds, Report& report);
 absl::Status MeasureClicks(int rounds, Report& report);
+absl::Status MeasureAccuracy(int rounds, Report& report);
 
 }  // namespace capstan::bench

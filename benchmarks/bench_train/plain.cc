@@ -71,6 +71,36 @@ double TrainClicksPlain(int steps) {
   });
 }
 
+double MlpAccuracyPlain(int epochs, int seed) {
+  at::set_num_threads(1);
+  torch::manual_seed(static_cast<uint64_t>(seed));
+  auto model = std::make_shared<Mlp>();
+  torch::optim::SGD optimizer(model->parameters(), kMlpRate);
+  const Dataset data = Images().Shuffle(60'000).Batch(kMlpBatch);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const auto next = data.Open(static_cast<uint64_t>(epoch));
+    while (const std::optional<Example> batch = next()) {
+      optimizer.zero_grad();
+      torch::nll_loss(
+          torch::log_softmax(model->forward(ToTorch((*batch)["x"])), 1),
+          ToTorch((*batch)["y"]))
+          .backward();
+      optimizer.step();
+    }
+  }
+  const torch::NoGradGuard no_gradients;
+  int64_t right = 0;
+  int64_t all = 0;
+  const auto next = TestImages().Batch(500).Open();
+  while (const std::optional<Example> batch = next()) {
+    const torch::Tensor found =
+        model->forward(ToTorch((*batch)["x"])).argmax(1);
+    right += found.eq(ToTorch((*batch)["y"])).sum().item<int64_t>();
+    all += found.numel();
+  }
+  return static_cast<double>(right) / static_cast<double>(all);
+}
+
 double SgemmGflops() {
   at::set_num_threads(1);
   const torch::NoGradGuard no_gradients;

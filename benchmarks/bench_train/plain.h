@@ -7,6 +7,9 @@ namespace capstan::bench {
 double TrainMlpPlain(int steps);
 double TrainClicksPlain(int steps);
 
+// The test accuracy after so many epochs, from the weights of a seed.
+double MlpAccuracyPlain(int epochs, int seed);
+
 // GFLOP/s of a product of 512 x 512 matrices.
 double SgemmGflops();
 

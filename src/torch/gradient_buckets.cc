@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "capstan/error.h"
 #include "torch/dtype.h"
 
 namespace capstan {
@@ -76,6 +77,12 @@ void GradientBuckets::Send(size_t index) {
   for (const size_t i : bucket.parameters) {
     torch::Tensor& gradient = parameters_[i].mutable_grad();
     if (!gradient.defined()) continue;
+    if (gradient.is_sparse()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "variable '" + copies_[i].variable() +
+                      "' has a sparse gradient: use capstan::Embedding, whose "
+                      "rows are on the servers, or a dense one");
+    }
     bucket.gradients.push_back(gradient.contiguous());
     // The next step's is stored as it is, instead of being added to this one.
     gradient.reset();

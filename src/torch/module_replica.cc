@@ -160,8 +160,17 @@ PendingCall ModuleReplica::StartPull(WorkerContext& worker,
 }
 
 void ModuleReplica::Pull(WorkerContext& worker, StepReport& report) {
+  std::optional<PendingCall> none;
+  Pull(worker, none, report);
+}
+
+void ModuleReplica::Pull(WorkerContext& worker,
+                         std::optional<PendingCall>& begun,
+                         StepReport& report) {
   const Timer timer(report.pull_ns);
-  StartPull(worker, copies_).Wait();
+  if (!begun) begun = StartPull(worker, copies_);
+  begun->Wait();
+  begun.reset();
 }
 
 bool ModuleReplica::Fresh(const ModelOrder& order) const {
@@ -190,7 +199,7 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
                                const Batches& batches, StepReport& report) {
   const Timer timer(report.compute_ns);
   const bool refresh =
-      !std::holds_alternative<Sync>(mode.update) && !mode.prefetch;
+      std::holds_alternative<Async>(mode.update) && !mode.prefetch;
   buffers_before_.clear();
   for (size_t i = 0; i < num_buffers_; ++i) {
     buffers_before_.push_back(tensors_[num_trained_ + i].clone());
@@ -248,7 +257,8 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
                         const Batches& batches, bool current,
                         StepReport& report) {
   Prepare(worker, true);
-  const bool sync = std::holds_alternative<Sync>(mode.update);
+  // Others read under a bound, or with their round: not what came by the way.
+  const bool async = std::holds_alternative<Async>(mode.update);
   if (mode.prefetch && ahead_.empty()) {
     for (const torch::Tensor& tensor : tensors_) {
       ahead_.push_back(tensor.detach().clone());
@@ -257,11 +267,14 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
   }
   try {
     PendingCall ahead;
+    // Values come while the first batch is made.
+    std::optional<PendingCall> first;
+    if (!current) first = StartPull(worker, copies_);
     while (batches.more()) {
       const Time start = std::chrono::steady_clock::now();
       // Those of the batch before bring its values.
       if (!mode.prefetch) FinishUpdates(report);
-      if (!current) Pull(worker, report);
+      if (!current) Pull(worker, first, report);
       if (mode.prefetch) ahead = StartPull(worker, ahead_copies_);
       Translated([&] { TrainBatch(worker, mode, batches, report); });
       if (mode.prefetch) {
@@ -271,12 +284,12 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
         }
         SwapBuffers();
       }
-      current = !sync;
+      current = async;
       step_time_ = std::chrono::steady_clock::now() - start;
     }
     FinishUpdates(report);
     rows_.Abandon();
-    refreshed_ = sync ? Time() : std::chrono::steady_clock::now();
+    refreshed_ = async ? std::chrono::steady_clock::now() : Time();
   } catch (...) {
     Abandon();
     throw;

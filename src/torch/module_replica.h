@@ -69,6 +69,9 @@ class ModuleReplica : public ModelReplica {
 
   // Brings all copies up to date.
   void Pull(WorkerContext& worker, StepReport& report);
+  // The same by a pull that has begun, if there is one; then there is none.
+  void Pull(WorkerContext& worker, std::optional<PendingCall>& begun,
+            StepReport& report);
   PendingCall StartPull(WorkerContext& worker, std::vector<VariableCopy>& of);
   // Whether that is so: they are young, and of this call of Fit.
   bool Fresh(const ModelOrder& order) const;
