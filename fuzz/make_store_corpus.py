@@ -10,7 +10,8 @@ import struct
 import sys
 
 (INSTALL, SHARD_MAP, PULL, PUSH, GATHER, SCATTER, READ, COMMIT, TICK,
- WATERMARK, STATUS) = range(11)
+ WATERMARK, STATUS, SNAPSHOT, SNAPSHOT_READ, SNAPSHOT_WRITE, SNAPSHOT_DROP,
+ STAGE_ROWS, STAGE_FILE, STAGE_COMMIT, STAGE_DROP) = range(19)
 F32, F16, BF16, I32 = 1, 3, 4, 5
 GRADIENT, SET, ADD, SUB, MUL, DIV, MIN, MAX = range(8)
 # The ids of the variables in store_fuzz.cc.
@@ -56,6 +57,41 @@ def rounds(round, replicas, generation=1, term=1):
 def read(variable, begin, end, slot=0):
     return (field(1, 1) + field(2, 1) + field(3, variable) + field(4, 0)
             + field(5, begin) + field(6, end) + field(7, slot))
+
+
+FENCE = field(1, 1) + field(2, 1)
+# As store_fuzz.cc has it.
+DIRECTORY = field(1, b"c") + field(2, b"p") + field(3, b"x")
+
+
+def snapshot(save_id=1):
+    return FENCE + field(3, save_id)
+
+
+def snapshot_read(variable, begin, end, slot=0):
+    return (snapshot() + field(4, variable) + field(5, 0) + field(6, slot)
+            + field(7, begin) + field(8, end))
+
+
+def snapshot_write(name):
+    return snapshot() + field(4, DIRECTORY) + field(5, name)
+
+
+def stage_rows(variable, begin, end, slot=0):
+    return (snapshot() + field(4, variable) + field(5, 0) + field(6, 1)
+            + field(7, slot) + field(8, begin) + field(9, end))
+
+
+def stage_file(name, tensor, rows):
+    copy = field(1, tensor) + field(2, ADAGRAD) + field(6, rows)
+    return (snapshot() + field(4, 1) + field(5, DIRECTORY) + field(6, 1)
+            + field(7, name) + field(8, 1000)
+            + field(10, field(1, tensor) + field(2, 7)) + field(11, copy))
+
+
+def stage_commit(variable, slots):
+    return snapshot() + field(4, 1) + field(
+        5, field(1, variable) + field(3, 2) + field(5, slots))
 
 
 def call(method, body=b"", *parts):
@@ -122,6 +158,24 @@ def main():
         + call(PULL, shards([BOUNDED], round=3)),
         "watermark": push + call(WATERMARK, field(1, 1) + field(2, 1)
                                  + field(3, 5)) + push,
+        "record": call(WATERMARK, FENCE + field(3, 5) + field(4, b"record"))
+        + call(STATUS),
+        "snapshot": push + call(SNAPSHOT, snapshot()) + push
+        + call(SNAPSHOT_READ, snapshot_read(ADAGRAD, 1, 5, 1))
+        + call(SNAPSHOT_DROP, snapshot()),
+        "snapshot_twice": call(SNAPSHOT, snapshot())
+        + call(SNAPSHOT, snapshot(2))
+        + call(SNAPSHOT_READ, snapshot_read(ADAGRAD, 0, 9)),
+        "snapshot_write": call(SNAPSHOT, snapshot())
+        + call(SNAPSHOT_WRITE, snapshot_write(b"s")) * 2
+        + call(STAGE_FILE, stage_file(b"s", b"a[0:8]", 8)),
+        "stage": call(STAGE_ROWS, stage_rows(ADAGRAD, 0, 8), ones)
+        + call(STAGE_COMMIT, stage_commit(ADAGRAD, 0)) * 2,
+        "stage_slots": call(STAGE_ROWS, stage_rows(ADAGRAD, 0, 8), ones)
+        + call(STAGE_ROWS, stage_rows(ADAGRAD, 0, 3, 1), row * 3)
+        + call(STAGE_COMMIT, stage_commit(ADAGRAD, 1))
+        + call(STAGE_DROP, snapshot(0)),
+        "stage_out": call(STAGE_ROWS, stage_rows(ADAGRAD, 5, 9), ones),
         "install": call(INSTALL, field(1, 1) + field(3, b"")),
     }
     for name, bytes_ in seeds.items():

@@ -3,7 +3,7 @@
 // limit, and a refused call changes nothing.
 //
 // An input is a series of calls, to a server that has a few variables. Each:
-//   1 byte   the method: Method::kInstall + byte % 11
+//   1 byte   the method: the (byte % 19)-th of those of a server
 //   2 bytes  the size of the body; then the body
 //   1 byte   how many attachments, at most 7; for each 2 bytes of size, then
 //            its bytes
@@ -14,10 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/sim_clock.h"
+#include "base/sim_file_system.h"
 #include "base/task.h"
 #include "server/parameter_service.h"
 #include "variable/shard_map.h"
@@ -29,6 +32,19 @@ namespace capstan::fuzz {
 namespace {
 
 constexpr uint64_t kMemoryLimit = 8 << 20;
+
+// Those of a server are two ranges of numbers: 32 to 46, and 55 to 58.
+Method MethodOf(size_t number) {
+  constexpr size_t kFirst = static_cast<size_t>(Method::kSnapshotDrop) -
+                            static_cast<size_t>(Method::kInstall) + 1;
+  constexpr size_t kSecond = static_cast<size_t>(Method::kStageDrop) -
+                             static_cast<size_t>(Method::kStageRows) + 1;
+  number %= kFirst + kSecond;
+  return static_cast<Method>(
+      number < kFirst
+          ? static_cast<size_t>(Method::kInstall) + number
+          : static_cast<size_t>(Method::kStageRows) + number - kFirst);
+}
 
 // Like assert, in every build.
 void Require(bool condition, const char* what) {
@@ -140,6 +156,13 @@ class World {
   static StoreOptions Options() {
     StoreOptions options;
     options.memory_limit = kMemoryLimit;
+    // Where a file named "p" with an "x" in it is the probe.
+    options.checkpoints = std::make_shared<SimFileSystem>();
+    Require(options.checkpoints->CreateDir("c").ok(), "a directory");
+    Require(
+        ReplaceFile(*options.checkpoints, "c/p", AsBytes(std::string_view("x")))
+            .ok(),
+        "a probe");
     return options;
   }
 
@@ -186,8 +209,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   World world;
   Input input(std::string_view(reinterpret_cast<const char*>(data), size));
   for (int calls = 0; calls < 16 && !input.empty(); ++calls) {
-    const auto method = static_cast<Method>(
-        static_cast<size_t>(Method::kInstall) + input.Number(1) % 11);
+    const Method method = MethodOf(input.Number(1));
     std::string body = input.Take(input.Number(2));
     std::vector<std::string> parts(input.Number(1) % 8);
     for (std::string& part : parts) part = input.Take(input.Number(2));

@@ -16,6 +16,7 @@ namespace capstan {
 using Action = std::function<int()>;
 
 void AddCertsCommand(CLI::App& app, Action& action);
+void AddCheckpointCommand(CLI::App& app, Action& action);
 void AddDoctorCommand(CLI::App& app, Action& action);
 void AddNewCommand(CLI::App& app, Action& action);
 void AddRunCommand(CLI::App& app, Action& action);

@@ -19,6 +19,7 @@ Examples:
   capstan worker --join 127.0.0.1:7070 -- ./train    add a worker to it
   capstan run --tls tls -- ./train    the same, encrypted; first make the keys:
   capstan certs tls --job train
+  capstan checkpoint ls runs/a/checkpoints    see what was saved
   capstan run --help                  all about one command
 
 The exit code is 0 if all went well, 2 if the command line is wrong, and else
@@ -31,6 +32,7 @@ int Main(int argc, char** argv) {
   app.footer(kFooter);
   Action action;
   AddCertsCommand(app, action);
+  AddCheckpointCommand(app, action);
   AddDoctorCommand(app, action);
   AddNewCommand(app, action);
   AddRunCommand(app, action);

@@ -180,7 +180,6 @@ absl::Status CheckCommon(const Optimizer& optimizer) {
   return CheckNotNegative("staleness_power", optimizer.staleness_power);
 }
 
-// The name of a rule in messages.
 struct NameOfRule {
   std::string_view operator()(const Sgd&) const { return "sgd"; }
   std::string_view operator()(const Momentum&) const { return "momentum"; }
@@ -208,9 +207,12 @@ absl::Status CheckAll(const Optimizer& optimizer) {
 
 }  // namespace
 
+std::string_view RuleName(const Optimizer& optimizer) {
+  return std::visit(NameOfRule{}, optimizer.rule);
+}
+
 absl::Status Validate(const Optimizer& optimizer) {
-  return WithContext(CheckAll(optimizer),
-                     std::visit(NameOfRule{}, optimizer.rule));
+  return WithContext(CheckAll(optimizer), RuleName(optimizer));
 }
 
 }  // namespace capstan

@@ -3,6 +3,8 @@
 // Thread-safe: a pure function.
 #pragma once
 
+#include <string_view>
+
 #include "base/status.h"
 #include "capstan/optimizer.h"
 
@@ -12,5 +14,8 @@ namespace capstan {
 // its value and what it has to be: "adam: beta1 is 1, and must be in [0, 1)".
 // Numbers must be finite as f32 too, in which the kernels compute.
 absl::Status Validate(const Optimizer& optimizer);
+
+// The name of its rule, as in messages and checkpoints: "adam".
+std::string_view RuleName(const Optimizer& optimizer);
 
 }  // namespace capstan

@@ -3,11 +3,17 @@
 //
 //   formats events DIRECTORY            an event file in it
 //   formats safetensors DIRECTORY       capstan.safetensors in it
+//   formats checkpoint DIRECTORY        ckpt-1 in it, and all of that exported
+//                                       as all.safetensors and all.npz
+//   formats zip DIRECTORY COUNT BYTES   many.zip in it: COUNT members that hold
+//                                       their names, and "last", of so many
+//                                       bytes
 //   formats copy DIRECTORY FROM TO      reads a safetensors file, writes it
 //   formats records FROM TO             reads a TFRecord file, writes it
 //   formats examples FROM TO            the same, through tf.Example: "x",
 //   three
 //                                       floats, "id", an integer, "name", bytes
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -19,7 +25,11 @@
 #include "base/real_clock.h"
 #include "base/status.h"
 #include "capstan/dataset.h"
+#include "checkpoint/crc32_zip.h"
+#include "checkpoint/export.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/small_checkpoint_test.h"
+#include "checkpoint/zip_writer.h"
 #include "metrics/event_file.h"
 
 namespace capstan {
@@ -62,6 +72,51 @@ absl::Status WriteTensors(FileSystem& files) {
       {"i32", i32.view()},       {"i64", i64.view()}, {"größe", none.view()}};
   return WriteSafetensors(files, "capstan.safetensors", tensors,
                           {{"framework", "capstan"}, {"note", "\"a\"\n"}});
+}
+
+absl::Status WriteCheckpoint(FileSystem& files) {
+  const auto saved =
+      testing::SaveSmall(files, "", {.seed = 1, .step = 1200, .rows = 1000});
+  CAPSTAN_RETURN_IF_ERROR(saved.status());
+  const ExportOptions options{.slots = true};
+  CAPSTAN_RETURN_IF_ERROR(ExportSafetensors(files, "ckpt-1", saved->manifest,
+                                            files, "all.safetensors", options));
+  return ExportNpz(files, "ckpt-1", saved->manifest, files, "all.npz", options);
+}
+
+absl::Status WriteZip(FileSystem& files, uint64_t count, uint64_t bytes) {
+  const std::string zeros(1 << 20, '\0');
+  const auto in_pieces = [&](const auto& take) -> absl::Status {
+    for (uint64_t left = bytes; left > 0;) {
+      const auto size = std::min<uint64_t>(left, zeros.size());
+      CAPSTAN_RETURN_IF_ERROR(take(AsBytes(zeros).first(size)));
+      left -= size;
+    }
+    return absl::OkStatus();
+  };
+  auto file = files.CreateForWrite("many.zip", IfExists::kTruncate);
+  CAPSTAN_RETURN_IF_ERROR(file.status());
+  ZipWriter zip(**file);
+  const auto add = [&](const std::string& name) -> absl::Status {
+    CAPSTAN_RETURN_IF_ERROR(
+        zip.Begin(name, name.size(), ExtendZipCrc32(0, AsBytes(name))));
+    return zip.Append(AsBytes(name));
+  };
+  for (uint64_t i = 0; i < count; ++i) {
+    CAPSTAN_RETURN_IF_ERROR(add("größe" + std::to_string(i)));
+  }
+  uint32_t crc = 0;
+  CAPSTAN_RETURN_IF_ERROR(in_pieces([&](Bytes piece) {
+    crc = ExtendZipCrc32(crc, piece);
+    return absl::OkStatus();
+  }));
+  CAPSTAN_RETURN_IF_ERROR(zip.Begin("last", bytes, crc));
+  CAPSTAN_RETURN_IF_ERROR(
+      in_pieces([&](Bytes piece) { return zip.Append(piece); }));
+  // Behind the large one, so that its place is a large number.
+  CAPSTAN_RETURN_IF_ERROR(add("behind"));
+  CAPSTAN_RETURN_IF_ERROR(zip.Finish());
+  return (*file)->Close();
 }
 
 absl::Status Copy(FileSystem& files, std::string_view from,
@@ -109,6 +164,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   CAPSTAN_RETURN_IF_ERROR(files.status());
   if (arguments[0] == "events") return WriteEvents(**files);
   if (arguments[0] == "safetensors") return WriteTensors(**files);
+  if (arguments[0] == "checkpoint") return WriteCheckpoint(**files);
+  if (arguments[0] == "zip" && arguments.size() == 4) {
+    return WriteZip(**files, std::stoull(arguments[2]),
+                    std::stoull(arguments[3]));
+  }
   if (arguments[0] == "copy" && arguments.size() == 4) {
     return Copy(**files, arguments[2], arguments[3]);
   }

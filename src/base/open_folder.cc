@@ -1,4 +1,4 @@
-#include "train/open_folder.h"
+#include "base/open_folder.h"
 
 #include <filesystem>
 #include <system_error>

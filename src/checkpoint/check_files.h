@@ -1,0 +1,17 @@
+// Whether the files of a checkpoint are there. Blocks; thread-safe.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "base/file_system.h"
+#include "checkpoint/manifest.h"
+
+namespace capstan {
+
+// OK if the files of the manifest are in `path` with their sizes. DataLoss,
+// naming the first one that is not.
+absl::Status CheckFiles(const FileSystem& files, std::string_view path,
+                        const Manifest& manifest);
+
+}  // namespace capstan

@@ -1,0 +1,113 @@
+#include <cstring>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/checked_math.h"
+#include "base/status.h"
+#include "checkpoint/crc32_zip.h"
+#include "checkpoint/export.h"
+#include "checkpoint/variable_stream.h"
+#include "checkpoint/write_replacing.h"
+#include "checkpoint/zip_writer.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+// As numpy calls it; bf16 is widened.
+std::string_view NumpyName(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kBF16:
+      return "<f4";
+    case DType::kF64:
+      return "<f8";
+    case DType::kF16:
+      return "<f2";
+    case DType::kI32:
+      return "<i4";
+    case DType::kI64:
+      return "<i8";
+    case DType::kU8:
+      return "|u1";
+    case DType::kBool:
+      return "|b1";
+  }
+  return "invalid";
+}
+
+// What a .npy file begins with (numpy.lib.format, version 1.0).
+std::string NpyHeader(DType dtype, const Shape& shape) {
+  constexpr size_t kAlignment = 64;
+  constexpr size_t kPrefixBytes = 10;
+  const std::string_view name = NumpyName(dtype);
+  std::string text = absl::StrCat(
+      "{'descr': '", absl::string_view(name.data(), name.size()),
+      "', 'fortran_order': False, 'shape': (",
+      absl::StrJoin(shape.dims(), ", "), shape.rank() == 1 ? ",), }" : "), }");
+  while ((kPrefixBytes + text.size() + 1) % kAlignment != 0) {
+    text.push_back(' ');
+  }
+  text.push_back('\n');
+  return absl::StrCat(absl::string_view("\x93NUMPY\x01\x00", 8),
+                      std::string{static_cast<char>(text.size() & 0xff),
+                                  static_cast<char>(text.size() >> 8)},
+                      text);
+}
+
+// The tensor as numpy has it, piece by piece.
+absl::Status ReadForNumpy(const OpenFiles& files, const ExportedTensor& tensor,
+                          std::span<std::byte> piece,
+                          const std::function<absl::Status(Bytes)>& take) {
+  VariableStream stream(files, *tensor.variable, tensor.slot);
+  if (tensor.dtype != DType::kBF16) return ReadStream(stream, piece, take);
+  std::vector<float> wide(kPieceBytes / sizeof(BFloat16));
+  return ReadStream(stream, piece, [&](Bytes data) {
+    const size_t count = data.size() / sizeof(BFloat16);
+    for (size_t i = 0; i < count; ++i) {
+      BFloat16 value;
+      std::memcpy(&value.bits, data.data() + i * sizeof(value), sizeof(value));
+      wide[i] = static_cast<float>(value);
+    }
+    return take(std::as_bytes(std::span(wide).first(count)));
+  });
+}
+
+}  // namespace
+
+absl::Status ExportNpz(const FileSystem& from, std::string_view checkpoint_path,
+                       const Manifest& manifest, FileSystem& to,
+                       std::string_view file, const ExportOptions& options) {
+  const absl::StatusOr<std::vector<ExportedTensor>> tensors =
+      ListExported(manifest, options);
+  CAPSTAN_RETURN_IF_ERROR(tensors.status());
+  const absl::StatusOr<OpenFiles> files =
+      OpenFiles::Open(from, checkpoint_path, manifest);
+  CAPSTAN_RETURN_IF_ERROR(files.status());
+  std::vector<std::byte> piece(kPieceBytes);
+  return WriteReplacing(to, file, [&](WritableFile& out) -> absl::Status {
+    ZipWriter zip(out);
+    for (const ExportedTensor& tensor : *tensors) {
+      const std::string header =
+          NpyHeader(tensor.dtype, tensor.variable->shape);
+      uint64_t bytes = header.size();
+      uint32_t crc = ExtendZipCrc32(0, AsBytes(header));
+      CAPSTAN_RETURN_IF_ERROR(
+          ReadForNumpy(*files, tensor, piece, [&](Bytes data) {
+            bytes += data.size();
+            crc = ExtendZipCrc32(crc, data);
+            return absl::OkStatus();
+          }));
+      CAPSTAN_RETURN_IF_ERROR(
+          zip.Begin(absl::StrCat(tensor.name, ".npy"), bytes, crc));
+      CAPSTAN_RETURN_IF_ERROR(zip.Append(AsBytes(header)));
+      CAPSTAN_RETURN_IF_ERROR(ReadForNumpy(
+          *files, tensor, piece, [&](Bytes data) { return zip.Append(data); }));
+    }
+    return zip.Finish();
+  });
+}
+
+}  // namespace capstan

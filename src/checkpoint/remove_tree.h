@@ -1,0 +1,14 @@
+// Removing a directory with all that it holds. Blocks.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "base/file_system.h"
+
+namespace capstan {
+
+// OK too if there is none. On failure any part of it may be left.
+absl::Status RemoveTree(FileSystem& files, std::string_view path);
+
+}  // namespace capstan

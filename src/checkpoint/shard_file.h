@@ -1,0 +1,129 @@
+// Writing and reading the safetensors files of a checkpoint, piece by piece: no
+// more than a piece is in memory, and nothing is read that is not verified.
+//
+// Functions block. Errors name the file, and the tensor if it is about one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/bytes.h"
+#include "base/file_system.h"
+#include "capstan/tensor.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/safetensors_header.h"
+
+namespace capstan {
+
+// A tensor that is to be written.
+struct FileTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+};
+
+// Brings them into the order in which files have them: wider elements first,
+// so that all are aligned; otherwise the order is kept.
+void SortForFile(std::vector<FileTensor>& tensors);
+
+// Not thread-safe.
+class ShardFileWriter {
+ public:
+  // Creates `path`, which must not exist, and writes the header. `tensors` are
+  // sorted for the file. The metadata has "save_id" in hex besides `metadata`.
+  // InvalidArgument for a name that is empty, reserved, there twice or not
+  // UTF-8, and for tensors that are not sorted; then nothing is created.
+  static absl::StatusOr<std::unique_ptr<ShardFileWriter>> Create(
+      FileSystem& files, std::string_view path, uint64_t save_id,
+      std::span<const FileTensor> tensors,
+      const std::map<std::string, std::string>& metadata = {});
+
+  // The next bytes of the tensors, one after the other; a piece may end
+  // anywhere. InvalidArgument if there are more than the tensors have.
+  absl::Status Append(Bytes data);
+
+  // After the last byte: syncs and closes. FailedPrecondition if bytes are
+  // missing. The name is that of the file in its directory.
+  absl::StatusOr<SavedFile> Finish();
+
+ private:
+  ShardFileWriter() = default;
+
+  std::string path_;
+  std::unique_ptr<WritableFile> file_;
+  SavedFile written_;
+  std::vector<uint64_t> sizes_;  // of the tensors
+  size_t current_ = 0;           // which tensor
+  uint64_t done_ = 0;            // bytes of it
+};
+
+// Thread-safe, as ReadableFile. Must not outlive the FileSystem.
+class ShardFileReader {
+ public:
+  // Opens `path` and checks its size, its header and its save id against
+  // `expected`, and that it holds just those tensors. DataLoss, naming what
+  // differs. Reads the header alone, yet every bit of that is verified: its
+  // checksum is what is left of the file's without those of the tensors.
+  static absl::StatusOr<std::unique_ptr<ShardFileReader>> Open(
+      const FileSystem& files, std::string_view path, const SavedFile& expected,
+      uint64_t save_id);
+
+  // Null if there is none. Lives as long as this.
+  const SafetensorsEntry* Find(std::string_view tensor) const;
+
+  // Reads all of a tensor once, piece by piece in order, and gives each piece
+  // to `take` with its offset; `take` may fail, which ends it. DataLoss at the
+  // end if the checksum is not that of the manifest: so what was given is to be
+  // used only if this is OK.
+  using Take = std::function<absl::Status(uint64_t offset, Bytes piece)>;
+  absl::Status Read(std::string_view tensor, const Take& take) const;
+
+  // The same for who would rather ask for the pieces: a place in a tensor,
+  // from its beginning on. NotFound if there is no such tensor.
+  struct Cursor {
+    size_t tensor = 0;
+    uint64_t offset = 0;
+    uint32_t crc32c = 0;  // of what was read
+  };
+  absl::StatusOr<Cursor> Begin(std::string_view tensor) const;
+  // Fills `buffer` with the next bytes; fewer only at the end, 0 behind it.
+  // DataLoss instead of the last ones if the checksum is wrong.
+  absl::StatusOr<size_t> ReadNext(Cursor& cursor, MutableBytes buffer) const;
+
+  // Reads the whole file and checks every checksum, of the tensors and of the
+  // file.
+  absl::Status Verify() const;
+
+ private:
+  ShardFileReader() = default;
+
+  absl::Status ReadHeader(uint64_t save_id);
+  // OK if `crc`, that of the header, is the right one.
+  absl::Status CheckHeaderCrc(uint32_t crc) const;
+  absl::Status CheckSaveId(uint64_t save_id) const;
+  // Brings the entries into the order of expected_.
+  absl::Status ArrangeTensors();
+  absl::Status ReadAll(uint64_t offset, MutableBytes buffer) const;
+  // As ReadNext, but the errors do not name the file.
+  absl::StatusOr<size_t> ReadPiece(Cursor& cursor, MutableBytes buffer) const;
+  // Reads tensor `index`, using `buffer` for the pieces.
+  absl::Status ReadTensor(size_t index, MutableBytes buffer,
+                          const Take& take) const;
+
+  std::string path_;
+  std::unique_ptr<ReadableFile> file_;
+  SavedFile expected_;
+  SafetensorsHeader header_;                  // entries as expected_.tensors
+  std::map<std::string_view, size_t> index_;  // of the entries, by name
+  uint64_t data_begin_ = 0;
+};
+
+}  // namespace capstan

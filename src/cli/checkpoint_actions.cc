@@ -1,0 +1,139 @@
+#include "cli/checkpoint_actions.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/diff.h"
+#include "checkpoint/export.h"
+#include "checkpoint/verify_checkpoint.h"
+#include "cli/checkpoint_place.h"
+#include "cli/checkpoint_text.h"
+#include "launch/printable.h"
+
+namespace capstan {
+namespace {
+
+// Those in a directory that open; a line about each that does not.
+std::vector<Checkpoint> OpenAll(const Place& place, bool& well) {
+  std::vector<Checkpoint> checkpoints;
+  for (const std::string& name :
+       ValueOrThrow(ListCheckpoints(*place.files, place.path))) {
+    absl::StatusOr<Checkpoint> checkpoint =
+        OpenCheckpoint(*place.files, JoinPath(place.path, name));
+    if (checkpoint.ok()) {
+      checkpoints.push_back(*std::move(checkpoint));
+      continue;
+    }
+    fmt::print("BAD {}\n",
+               Printable(std::string(checkpoint.status().message())));
+    well = false;
+  }
+  return checkpoints;
+}
+
+// Whether it is sound; a line for each file that is not, or one if it is.
+bool Verify(const FileSystem& files, const std::string& path,
+            const Checkpoint& checkpoint) {
+  const std::vector<absl::Status> damage =
+      FindDamage(files, path, checkpoint.manifest);
+  for (const absl::Status& status : damage) {
+    fmt::print("BAD {}\n", Printable(std::string(status.message())));
+  }
+  if (!damage.empty()) return false;
+  fmt::print("{}: sound, step {}, {} in {} files\n", Printable(path),
+             checkpoint.manifest.step,
+             SizeText(TotalBytes(checkpoint.manifest)),
+             checkpoint.manifest.files.size());
+  return true;
+}
+
+}  // namespace
+
+int ListAction(const std::vector<std::string>& directories) {
+  bool well = true;
+  for (const std::string& directory : directories) {
+    if (directories.size() > 1) fmt::print("{}\n", Printable(directory));
+    fmt::print("{}", CheckpointsTable(OpenAll(FindPlace(directory), well)));
+  }
+  return well ? 0 : 1;
+}
+
+int ShowAction(const std::string& path, bool json) {
+  const FoundCheckpoint found = FindCheckpoint(path);
+  if (json) {
+    fmt::print("{}",
+               ValueOrThrow(ReadFile(*found.place.files,
+                                     JoinPath(found.place.path, kManifestName),
+                                     kMaxManifestBytes)));
+  } else {
+    fmt::print("{}", CheckpointText(found.checkpoint));
+  }
+  return 0;
+}
+
+int VerifyAction(const std::vector<std::string>& paths, bool all) {
+  bool well = true;
+  for (const std::string& path : paths) {
+    if (all) {
+      const Place place = FindPlace(path);
+      for (const Checkpoint& checkpoint : OpenAll(place, well)) {
+        well = Verify(*place.files, JoinPath(place.path, checkpoint.name),
+                      checkpoint) &&
+               well;
+      }
+      continue;
+    }
+    const FoundCheckpoint found = FindCheckpoint(path);
+    well =
+        Verify(*found.place.files, found.place.path, found.checkpoint) && well;
+  }
+  return well ? 0 : 1;
+}
+
+int DiffAction(const std::string& first, const std::string& second,
+               bool slots) {
+  const FoundCheckpoint a = FindCheckpoint(first);
+  const FoundCheckpoint b = FindCheckpoint(second);
+  const CheckpointDiff diff = ValueOrThrow(DiffCheckpoints(
+      {a.place.files.get(), a.place.path, &a.checkpoint.manifest},
+      {b.place.files.get(), b.place.path, &b.checkpoint.manifest}, slots));
+  fmt::print("{}", DiffText(diff));
+  return diff.empty() ? 0 : 1;
+}
+
+int ExportAction(const std::string& path, const std::string& out, bool slots) {
+  const FoundCheckpoint found = FindCheckpoint(path);
+  const Place to = NewFilePlace(out);
+  const auto write = out.ends_with(".npz") ? ExportNpz : ExportSafetensors;
+  ThrowIfError(write(*found.place.files, found.place.path,
+                     found.checkpoint.manifest, *to.files, to.path,
+                     {.slots = slots}));
+  const FileInfo info = ValueOrThrow(to.files->Stat(to.path));
+  fmt::print("{}: step {} of {}, {}\n", Printable(out),
+             found.checkpoint.manifest.step, Printable(found.checkpoint.name),
+             SizeText(info.size));
+  return 0;
+}
+
+int PruneAction(const PruneFlags& flags) {
+  const Place place = FindPlace(flags.directory);
+  bool well = true;
+  const std::vector<Checkpoint> checkpoints = OpenAll(place, well);
+  const std::vector<std::string> removed = ToRemove(
+      checkpoints,
+      {.max_to_keep = flags.keep, .keep_every_hours = flags.keep_every_hours},
+      {});
+  for (const std::string& name : removed) {
+    if (!flags.dry_run) {
+      ThrowIfError(RemoveCheckpoint(*place.files, place.path, name));
+    }
+    fmt::print("{} {}\n", flags.dry_run ? "would remove" : "removed", name);
+  }
+  fmt::print("{} of {} {}\n", checkpoints.size() - removed.size(),
+             checkpoints.size(), flags.dry_run ? "would be kept" : "kept");
+  return well ? 0 : 1;
+}
+
+}  // namespace capstan

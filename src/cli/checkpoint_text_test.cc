@@ -1,0 +1,45 @@
+#include "cli/checkpoint_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace capstan {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CheckpointTextTest, Times) {
+  EXPECT_EQ(UtcText(0), "1970-01-01 00:00:00");
+  EXPECT_EQ(UtcText(1'700'000'000'999), "2023-11-14 22:13:20");
+  EXPECT_EQ(UtcText(-1), "1969-12-31 23:59:59");
+  EXPECT_EQ(UtcText(std::numeric_limits<int64_t>::max()), "-");
+  EXPECT_EQ(UtcText(std::numeric_limits<int64_t>::min()), "-");
+}
+
+TEST(CheckpointTextTest, Sizes) {
+  EXPECT_EQ(SizeText(0), "0 B");
+  EXPECT_EQ(SizeText(999), "999 B");
+  EXPECT_EQ(SizeText(1000), "1.0 kB");
+  EXPECT_EQ(SizeText(999'949), "999.9 kB");
+  EXPECT_EQ(SizeText(999'950), "1.0 MB");
+  EXPECT_EQ(SizeText(1'500'000'000), "1.5 GB");
+  EXPECT_EQ(SizeText(2'000'000'000'000'000), "2000.0 TB");
+}
+
+// They are a user's, and may hold anything.
+TEST(CheckpointTextTest, RecordsAreShortAndPrintable) {
+  Checkpoint checkpoint{.name = "ckpt-1", .number = 1, .manifest = {}};
+  checkpoint.manifest.records = {{"bell", "\a"},
+                                 {"long", std::string(59, 'x') + "ä" + "yz"}};
+  const std::string text = CheckpointText(checkpoint);
+  EXPECT_THAT(text, HasSubstr("  bell: \\x07\n"));
+  EXPECT_THAT(
+      text, HasSubstr("  long: " + std::string(59, 'x') + "... (63 bytes)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\xc3")));
+}
+
+}  // namespace
+}  // namespace capstan
