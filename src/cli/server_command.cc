@@ -24,6 +24,7 @@ struct Flags {
   bool insecure_network = false;
   int threads = 0;
   int memory = 0;
+  std::string checkpoint_dir;
 };
 
 int RunServer(const Flags& flags) {
@@ -54,6 +55,9 @@ int RunServer(const Flags& flags) {
   if (flags.threads > 0) options.threads = flags.threads;
   if (flags.memory > 0) {
     options.memory_bytes = static_cast<uint64_t>(flags.memory) * kMegabyte;
+  }
+  if (!flags.checkpoint_dir.empty()) {
+    options.checkpoint_root = flags.checkpoint_dir;
   }
   if (!flags.log_level.empty()) {
     options.log_level = ValueOrThrow(ParseLogLevel(flags.log_level));
@@ -95,6 +99,9 @@ void AddServerCommand(CLI::App& app, Action& action) {
                    "megabytes that the variables of a ps may take (four "
                    "fifths of what the machine has to spare)")
       ->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--checkpoint-dir", flags->checkpoint_dir,
+                      "where a ps writes and reads checkpoints, if it sees "
+                      "the same disk as the chief; made if it is missing");
   command->add_option("--log-level", flags->log_level,
                       "trace, debug, info, warning, error or off (info)");
   command->footer(

@@ -33,6 +33,21 @@ std::string NameOf(Method method) {
       return "watermark";
     case Method::kStoreStatus:
       return "request for the status";
+    case Method::kSnapshot:
+      return "snapshot";
+    case Method::kSnapshotRead:
+      return "read of a snapshot";
+    case Method::kSnapshotWrite:
+      return "write of a snapshot";
+    case Method::kSnapshotDrop:
+      return "drop of a snapshot";
+    case Method::kStageRows:
+    case Method::kStageFile:
+      return "restore";
+    case Method::kStageCommit:
+      return "commit of a restore";
+    case Method::kStageDrop:
+      return "drop of a restore";
     default:
       return "call";
   }

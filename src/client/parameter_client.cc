@@ -128,7 +128,8 @@ Task<absl::Status> ParameterClient::RefreshStale(
 Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
                                             uint64_t watermark,
                                             Duration timeout,
-                                            Cancellation* cancellation) {
+                                            Cancellation* cancellation,
+                                            std::string record) {
   if (map.servers() != num_servers()) {
     co_return absl::InvalidArgumentError(
         absl::StrCat("a shard map for ", map.servers(), " servers in a job of ",
@@ -138,6 +139,7 @@ Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
   request.term = term;
   request.watermark = watermark;
   request.map = EncodeShardMap(map);
+  request.record = std::move(record);
   auto kept = std::make_shared<const ShardMap>(map);
   std::string body = EncodeInstallRequest(request);
   absl::Status status = co_await TellAll(Method::kInstall, std::move(body),

@@ -34,6 +34,7 @@
 #include "variable/shard_map.h"
 #include "wire/channel.h"
 #include "wire/parameter.h"
+#include "wire/snapshot.h"
 
 namespace capstan {
 
@@ -145,11 +146,13 @@ class ParameterClient {
                                             UpdateOptions options = {});
 
   // The coordinator's.
-  // Makes `map` the job's, on all servers.
+  // Makes `map` the job's, on all servers. A new generation begins with
+  // `watermark` and `record`: see WatermarkRequest.
   Task<absl::Status> Install(const ShardMap& map, uint64_t term,
                              uint64_t watermark,
                              Duration timeout = std::chrono::minutes(10),
-                             Cancellation* cancellation = nullptr);
+                             Cancellation* cancellation = nullptr,
+                             std::string record = {});
   Task<absl::Status> Commit(RoundRequest request, UpdateOptions options = {});
   Task<absl::Status> SetWatermark(WatermarkRequest request,
                                   UpdateOptions options = {});
@@ -159,6 +162,34 @@ class ParameterClient {
       uint32_t server, Duration timeout = std::chrono::seconds(5),
       Cancellation* cancellation = nullptr);
 
+  // The coordinator's: saving and restoring, as wire/snapshot.h says. Aborted
+  // if a shard is not where the caller thinks: its shard map is old.
+  // Writing and staging a file take as long as the disk does, and time-outs
+  // must allow for that: until then a server that answers keepalives is waited
+  // for.
+  // The answers of all servers, in order.
+  Task<absl::StatusOr<std::vector<SnapshotReply>>> Snapshot(
+      SnapshotRequest request, UpdateOptions options = {});
+  // `into` has as many bytes as the rows; undefined when the call fails.
+  Task<absl::Status> SnapshotRead(uint32_t server, SnapshotReadRequest request,
+                                  MutableBytes into,
+                                  UpdateOptions options = {});
+  Task<absl::StatusOr<SnapshotWriteReply>> SnapshotWrite(
+      uint32_t server, SnapshotWriteRequest request,
+      UpdateOptions options = {});
+  // On all servers; nothing if they have no such snapshot.
+  Task<absl::Status> SnapshotDrop(SnapshotRequest request,
+                                  UpdateOptions options = {});
+  Task<absl::Status> StageRows(uint32_t server, StageRowsRequest request,
+                               Bytes rows, UpdateOptions options = {});
+  Task<absl::Status> StageFile(uint32_t server, StageFileRequest request,
+                               UpdateOptions options = {});
+  Task<absl::Status> StageCommit(uint32_t server, StageCommitRequest request,
+                                 UpdateOptions options = {});
+  // On all servers; nothing if nothing is staged.
+  Task<absl::Status> StageDrop(StageDropRequest request,
+                               UpdateOptions options = {});
+
   uint32_t num_servers() const {
     return static_cast<uint32_t>(servers_.channels.size());
   }
@@ -167,6 +198,10 @@ class ParameterClient {
   // The same body to every server.
   Task<absl::Status> TellAll(Method method, std::string body, Duration timeout,
                              Cancellation* cancellation);
+  // Sends `errand` to `server`. InvalidArgument if there is none of that
+  // number.
+  Task<absl::Status> TellOne(uint32_t server, Errand& errand,
+                             UpdateOptions options);
   // After a call with the map `used` failed with `stale`, which is Aborted:
   // gets a newer map, and waits for one. Another call may have got it already.
   Task<absl::Status> RefreshStale(std::shared_ptr<const ShardMap> used,

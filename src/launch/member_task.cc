@@ -7,6 +7,7 @@
 #include "base/run_on.h"
 #include "base/status.h"
 #include "launch/machine_facts.h"
+#include "launch/open_checkpoint_root.h"
 #include "launch/resident_memory.h"
 
 namespace capstan {
@@ -21,13 +22,24 @@ uint64_t MemoryFor(const TaskOptions& options) {
   return spare ? *spare / 5 * 4 : UINT64_MAX;
 }
 
+// Null if there is none.
+absl::StatusOr<std::shared_ptr<FileSystem>> OpenCheckpoints(
+    const TaskOptions& options) {
+  const bool server = options.cluster.task->role == Role::kPs;
+  if (server && !options.checkpoint_root.empty()) {
+    return OpenCheckpointRoot(options.checkpoint_root);
+  }
+  return std::shared_ptr<FileSystem>();
+}
+
 // How long functions may take to end once they are told to.
 constexpr Duration kFunctionGrace = std::chrono::seconds(2);
 
 }  // namespace
 
 MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
-                       std::shared_ptr<const DefinitionList> definitions)
+                       std::shared_ptr<const DefinitionList> definitions,
+                       std::shared_ptr<FileSystem> checkpoints)
     : host_(std::move(host)) {
   MemberOptions options;
   options.self = host_->self();
@@ -46,8 +58,11 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
     StoreOptions store;
     store.server = host_->self().index;
     store.memory_limit = MemoryFor(host_->options());
-    parameters_ =
-        std::make_unique<ParameterService>(host_->clock(), store, probe_);
+    store.checkpoints = std::move(checkpoints);
+    disk_ = std::make_unique<IoThread>();
+    store.disk = disk_->executor();
+    parameters_ = std::make_unique<ParameterService>(host_->clock(),
+                                                     std::move(store), probe_);
     next = parameters_.get();
   }
   if (host_->options().cluster.task->role == Role::kWorker) {
@@ -68,8 +83,11 @@ absl::StatusOr<std::unique_ptr<MemberTask>> MemberTask::Start(
   absl::StatusOr<std::unique_ptr<TaskHost>> host =
       TaskHost::Create(std::move(options), std::move(network));
   if (!host.ok()) return host.status();
-  std::unique_ptr<MemberTask> task(
-      new MemberTask(*std::move(host), std::move(definitions)));
+  absl::StatusOr<std::shared_ptr<FileSystem>> checkpoints =
+      OpenCheckpoints((*host)->options());
+  if (!checkpoints.ok()) return checkpoints.status();
+  std::unique_ptr<MemberTask> task(new MemberTask(
+      *std::move(host), std::move(definitions), *std::move(checkpoints)));
   CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
   return task;
 }
@@ -83,6 +101,8 @@ void MemberTask::StopThreads() {
   // Functions that run need the other threads to come to their end.
   if (worker_ != nullptr) worker_->Stop();
   host_->StopThreads();
+  // Work that it has begun looks at what the host's calls have in memory.
+  if (disk_ != nullptr) disk_->Stop();
 }
 
 absl::Status MemberTask::Join() {

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/file_system.h"
+#include "base/io_thread.h"
 #include "launch/task_host.h"
 #include "launch/worker_part.h"
 #include "membership/member.h"
@@ -16,7 +18,8 @@ namespace capstan {
 // Used from one thread, but for Stop.
 class MemberTask {
  public:
-  // Listens; the job goes on in the background. Errors as in TaskHost.
+  // Listens; the job goes on in the background. Errors as in TaskHost, and of
+  // a directory for checkpoints that cannot be had.
   // A worker runs the functions of `definitions`, which others do not need.
   static absl::StatusOr<std::unique_ptr<MemberTask>> Start(
       TaskOptions options,
@@ -45,10 +48,12 @@ class MemberTask {
 
  private:
   MemberTask(std::unique_ptr<TaskHost> host,
-             std::shared_ptr<const DefinitionList> definitions);
+             std::shared_ptr<const DefinitionList> definitions,
+             std::shared_ptr<FileSystem> checkpoints);
 
-  // The host's threads are stopped before any of this goes.
+  // The host's threads, and the disk's, are stopped before any of this goes.
   const std::unique_ptr<TaskHost> host_;
+  std::unique_ptr<IoThread> disk_;  // of a parameter server
   std::unique_ptr<Member> member_;
   ProbeService probe_;
   std::unique_ptr<ParameterService> parameters_;  // of a parameter server

@@ -30,6 +30,8 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
   options.listen = environment.Get("CAPSTAN_LISTEN").value_or("");
   options.tls_directory = environment.Get("CAPSTAN_TLS").value_or("");
   options.token_file = environment.Get("CAPSTAN_TOKEN").value_or("");
+  options.checkpoint_root =
+      environment.Get("CAPSTAN_CHECKPOINT_DIR").value_or("");
   absl::StatusOr<int> insecure = GivenOrVariable(
       std::nullopt, environment, "CAPSTAN_INSECURE_NETWORK", 0, 0, 1);
   if (!insecure.ok()) return insecure.status();

@@ -36,6 +36,9 @@ struct TaskOptions {
   // What the variables of a parameter server may take. 0: four fifths of the
   // memory that the machine, or the container, has to spare at the start.
   uint64_t memory_bytes = 0;
+  // Where a parameter server writes and reads checkpoints; made if it is
+  // missing. None if empty: the coordinator does it for it.
+  std::string checkpoint_root = {};
   // How long the coordinator waits for all tasks, and a task for it, at the
   // start; and how long a task waits for a coordinator that is gone.
   Duration start_timeout = std::chrono::seconds(120);
@@ -45,7 +48,8 @@ struct TaskOptions {
 // The options that the environment sets: CAPSTAN_LISTEN, CAPSTAN_TLS,
 // CAPSTAN_TOKEN, CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL,
 // CAPSTAN_THREADS, CAPSTAN_CONCURRENCY, CAPSTAN_COMPUTE_THREADS, CAPSTAN_MEMORY
-// in megabytes (of 1,000,000 bytes), and CAPSTAN_START_TIMEOUT,
+// in megabytes (of 1,000,000 bytes), CAPSTAN_CHECKPOINT_DIR (a server's
+// checkpoint_root), and CAPSTAN_START_TIMEOUT,
 // CAPSTAN_RETURN_TIMEOUT and CAPSTAN_TLS_RELOAD in seconds. InvalidArgument,
 // naming the variable, for a value that is none.
 inline constexpr uint64_t kMegabyte = 1'000'000;

@@ -19,6 +19,7 @@ TEST(TaskOptionsTest, NothingSetIsTheDefault) {
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(120));
   EXPECT_EQ(options.threads, 0);
   EXPECT_EQ(options.memory_bytes, 0);
+  EXPECT_EQ(options.checkpoint_root, "");
 }
 
 TEST(TaskOptionsTest, EverythingCanBeSet) {
@@ -31,6 +32,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
                                        {"CAPSTAN_LOG_LEVEL", "error"},
                                        {"CAPSTAN_THREADS", "3"},
                                        {"CAPSTAN_MEMORY", "4000"},
+                                       {"CAPSTAN_CHECKPOINT_DIR", "/saved"},
                                        {"CAPSTAN_START_TIMEOUT", "7"},
                                        {"CAPSTAN_RETURN_TIMEOUT", "8"}}),
                       {})
@@ -42,6 +44,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
   EXPECT_EQ(options.log_level, LogLevel::kError);
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.memory_bytes, 4'000'000'000);
+  EXPECT_EQ(options.checkpoint_root, "/saved");
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.return_timeout, std::chrono::seconds(8));
   EXPECT_EQ(options.tls_reload, std::chrono::seconds(6));

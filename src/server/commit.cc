@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/copy_leased.h"
 #include "server/request.h"
 #include "server/verbs.h"
 
@@ -36,16 +37,22 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
   for (const auto& [key, owned] : table.shards) {
     Shard& shard = *owned;
     absl::Status status;
-    TurnEntry entry(home, [&] {
-      status = context.store.CheckFence(request->fence);
-      if (!status.ok()) return;
-      status = shard.CommitRound(request->round, request->replicas,
-                                 generation.watermark);
-    });
-    if (!shard.turn().Enter(entry)) co_await entry.Done();
-    if (!status.ok()) co_return ErrorReply(std::move(status));
+    bool copy_first = false;
+    do {
+      TurnEntry entry(home, [&] {
+        status = context.store.CheckFence(request->fence);
+        if (!status.ok()) return;
+        copy_first = shard.RoundNeedsLargeCopy(request->round);
+        if (copy_first) return;
+        status = shard.CommitRound(request->round, request->replicas,
+                                   generation.watermark);
+      });
+      if (!shard.turn().Enter(entry)) co_await entry.Done();
+      if (status.ok() && copy_first) status = co_await CopyLeased(shard);
+      if (!status.ok()) co_return ErrorReply(std::move(status));
+    } while (copy_first);
   }
-  generation.rounds.Commit(request->round);
+  generation.rounds.Commit(request->round, request->replicas);
   co_return ServerReply();
 }
 

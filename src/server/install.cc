@@ -67,6 +67,7 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
     table->generation = std::make_shared<Generation>();
     table->generation->number = table->map.generation();
     table->generation->watermark = request.watermark;
+    table->generation->record = request.record;
   }
   for (const VariableEntry& entry : table->map.entries()) {
     for (uint32_t i = 0; i < entry.shards.size(); ++i) {
@@ -157,10 +158,21 @@ Task<> Store::Publish(std::unique_ptr<ShardTable> table) {
     const auto found = now.shards.find(key);
     if (found != now.shards.end() && found->second == shard) continue;
     Shard* dropped = shard.get();
-    TurnEntry entry(home, [dropped] { dropped->Drop(); });
+    uint64_t last_step = 0;
+    TurnEntry entry(home, [dropped, &last_step] {
+      last_step = dropped->last_step();
+      dropped->Drop();
+    });
     if (!dropped->turn().Enter(entry)) co_await entry.Done();
+    std::atomic<uint64_t>& last = old.generation->last_step;
+    // One map at a time is installed, so that nobody else writes it.
+    last = std::max(last.load(), last_step);
   }
-  if (now.generation != old.generation) old.generation->rounds.Close();
+  if (now.generation != old.generation) {
+    old.generation->rounds.Close();
+    old.generation->snapshots.Close();
+    old.generation->staging.Close();
+  }
 }
 
 Task<absl::Status> Store::Replace(const InstallRequest& request) {

@@ -26,6 +26,22 @@ Task<ServerReply> ParameterService::Serve(ServerCall& call) {
       return ServeWatermark(context_, call);
     case Method::kStoreStatus:
       return ServeStoreStatus(context_, call);
+    case Method::kSnapshot:
+      return ServeSnapshot(context_, call);
+    case Method::kSnapshotRead:
+      return ServeSnapshotRead(context_, call);
+    case Method::kSnapshotWrite:
+      return ServeSnapshotWrite(context_, call);
+    case Method::kSnapshotDrop:
+      return ServeSnapshotDrop(context_, call);
+    case Method::kStageRows:
+      return ServeStageRows(context_, call);
+    case Method::kStageFile:
+      return ServeStageFile(context_, call);
+    case Method::kStageCommit:
+      return ServeStageCommit(context_, call);
+    case Method::kStageDrop:
+      return ServeStageDrop(context_, call);
     default:
       return next_.Serve(call);
   }

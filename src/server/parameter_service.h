@@ -1,6 +1,8 @@
 // A parameter server as a service: one method, one verb (server/verbs.h).
 #pragma once
 
+#include <utility>
+
 #include "base/clock.h"
 #include "server/store.h"
 #include "server/verbs.h"
@@ -15,7 +17,7 @@ class ParameterService final : public Service {
   // `clock` and `next`, which gets the methods that are none of its own, must
   // outlive the service.
   ParameterService(Clock& clock, StoreOptions options, Service& next)
-      : store_(options),
+      : store_(std::move(options)),
         context_{.store = store_, .clock = clock},
         next_(next) {}
 

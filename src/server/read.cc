@@ -4,28 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "server/request.h"
 #include "server/verbs.h"
 
 namespace capstan {
-namespace {
-
-absl::Status CheckRange(const Shard& shard, const ReadRequest& request) {
-  if (request.begin > request.end || request.end > shard.rows()) {
-    return absl::OutOfRangeError(
-        absl::StrCat(shard.Name(), " has ", shard.rows(), " rows; [",
-                     request.begin, ", ", request.end, ") was asked for"));
-  }
-  if (request.slot > shard.num_slots()) {
-    return absl::OutOfRangeError(
-        absl::StrCat(shard.Name(), " has ", shard.num_slots(),
-                     " slots; number ", request.slot, " was asked for"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<ReadRequest> request = DecodeReadRequest(call.body());
@@ -36,11 +18,10 @@ Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
       FindShard(context.store.table(), request->key, request->map_version);
   if (!found.ok()) co_return ErrorReply(found.status());
   Shard& shard = **found;
-  absl::Status range = CheckRange(shard, *request);
+  absl::Status range =
+      CheckRange(shard, request->slot, request->begin, request->end);
   if (!range.ok()) co_return ErrorReply(std::move(range));
-  const size_t row_bytes = request->slot == 0
-                               ? shard.row_bytes()
-                               : shard.row_elements() * sizeof(float);
+  const size_t row_bytes = shard.part_row_bytes(request->slot);
   const size_t offset = request->begin * row_bytes;
   const size_t size = (request->end - request->begin) * row_bytes;
   // Slots change in place, so they are copied.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "optimizer/find_nonfinite.h"
+#include "server/copy_leased.h"
 #include "tensor/view.h"
 
 namespace capstan {
@@ -200,6 +201,21 @@ absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
                    element % size, " of the row; nothing was changed"));
 }
 
+absl::Status CheckRange(const Shard& shard, uint32_t part, uint64_t begin,
+                        uint64_t end) {
+  if (begin > end || end > shard.rows()) {
+    return absl::OutOfRangeError(absl::StrCat(shard.Name(), " has ",
+                                              shard.rows(), " rows; [", begin,
+                                              ", ", end, ") was asked for"));
+  }
+  if (part > shard.num_slots()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(shard.Name(), " has ", shard.num_slots(),
+                     " slots; number ", part, " was asked for"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRows(const Shard& shard, std::span<const uint32_t> rows) {
   uint32_t largest = 0;
   for (const uint32_t row : rows) largest = std::max(largest, row);
@@ -256,10 +272,15 @@ Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
     TurnEntry entry(home,
                     [&] { result = ApplyFenced(found, i, update, home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();
-    if (result.wait == nullptr) co_return result;
+    if (result.wait == nullptr && !result.copy_first) co_return result;
     if (call.cancelled()) {
       result.status = absl::CancelledError("the caller has gone");
       co_return result;
+    }
+    if (result.copy_first) {
+      result.status = co_await CopyLeased(*found.shards[i]);
+      if (!result.status.ok()) co_return result;
+      continue;
     }
     const std::shared_ptr<Signal> wait = result.wait;
     call.OnCancel([wait] { wait->SetHere(); });
@@ -310,7 +331,7 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
     TurnEntry entry(home,
                     [&] { result = ApplyFenced(found, i, updates[i], home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();
-    if (result.wait != nullptr) {
+    if (result.wait != nullptr || result.copy_first) {
       result = co_await ApplyInTurn(found, i, updates[i], call);
     }
     if (!result.status.ok()) co_return ErrorReply(result.status);

@@ -60,6 +60,11 @@ absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
 // variable and its position.
 absl::Status CheckRows(const Shard& shard, std::span<const uint32_t> rows);
 
+// OK if [begin, end) are rows of `shard` and `part` is its values (0) or one of
+// its slots. Else OutOfRange, naming all.
+absl::Status CheckRange(const Shard& shard, uint32_t part, uint64_t begin,
+                        uint64_t end);
+
 // The attachments of a call, received whole: those of the request, one after
 // the other, each aligned to 8 bytes.
 class Attachments {

@@ -50,9 +50,10 @@ std::string Rounds::Missing(const Need& need) const {
                       need.clock);
 }
 
-void Rounds::Commit(uint64_t round) {
+void Rounds::Commit(uint64_t round, std::span<const uint32_t> replicas) {
   const std::lock_guard lock(mutex_);
   if (round <= committed()) return;
+  committed_replicas_.assign(replicas.begin(), replicas.end());
   committed_.store(round, std::memory_order_release);
   WakeAll();
 }

@@ -42,7 +42,12 @@ class Rounds {
   uint64_t committed() const {
     return committed_.load(std::memory_order_acquire);
   }
-  void Commit(uint64_t round);
+  // Whose contributions the last one had.
+  std::vector<uint32_t> committed_replicas() const {
+    const std::lock_guard lock(mutex_);
+    return committed_replicas_;
+  }
+  void Commit(uint64_t round, std::span<const uint32_t> replicas);
 
   // How many replicas there are; only ever more.
   void SetReplicas(uint32_t replicas);
@@ -70,6 +75,7 @@ class Rounds {
   std::atomic<uint64_t> done_ = 0;  // by all replicas
 
   mutable std::mutex mutex_;
+  std::vector<uint32_t> committed_replicas_;      // guarded by mutex_
   std::vector<Replica> replicas_;                 // guarded by mutex_
   std::vector<std::shared_ptr<Signal>> waiting_;  // guarded by mutex_
   size_t prune_at_ = 64;                          // guarded by mutex_

@@ -28,8 +28,9 @@ std::string Shard::Name() const {
   return absl::StrCat("variable '", spec_.name, "', shard ", key_.shard);
 }
 
-absl::StatusOr<std::shared_ptr<Values>> Shard::Allocate(uint64_t bytes,
-                                                        enum Fill fill) {
+absl::StatusOr<std::shared_ptr<Values>> Shard::AllocatePart(
+    size_t part, enum Fill fill) const {
+  const uint64_t bytes = part_bytes(part);
   std::optional<BudgetShare> share = BudgetShare::Take(budget_, bytes);
   if (!share) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -37,11 +38,16 @@ absl::StatusOr<std::shared_ptr<Values>> Shard::Allocate(uint64_t bytes,
         budget_->limit(), " for variables on this server ", budget_->used(),
         " are used: start more servers, or raise its --memory"));
   }
-  absl::StatusOr<Buffer> memory = Buffer::Allocate(bytes, fill);
+  return AllocateIn(*std::move(share), part, fill);
+}
+
+absl::StatusOr<std::shared_ptr<Values>> Shard::AllocateIn(
+    BudgetShare share, size_t part, enum Fill fill) const {
+  absl::StatusOr<Buffer> memory = Buffer::Allocate(part_bytes(part), fill);
   if (!memory.ok()) return WithContext(memory.status(), Name());
   auto values = std::make_shared<Values>();
   values->memory = *std::move(memory);
-  values->share = *std::move(share);
+  values->share = std::move(share);
   return values;
 }
 
@@ -54,21 +60,15 @@ absl::StatusOr<std::shared_ptr<Shard>> Shard::Create(
         Updater::Make(*shard->spec_.optimizer);
     if (!updater.ok()) return WithContext(updater.status(), shard->Name());
     shard->updater_ = *std::move(updater);
-    shard->num_slots_ = shard->updater_->slots().size();
+    const std::span<const SlotInfo> slots = shard->updater_->slots();
+    shard->slot_infos_.assign(slots.begin(), slots.end());
   }
-  const uint64_t bytes = shard->value_bytes();
-  absl::StatusOr<std::shared_ptr<Values>> values =
-      shard->Allocate(bytes, Fill::kNone);
-  if (!values.ok()) return values.status();
-  shard->values_ = *std::move(values);
-  shard->report_.bytes = bytes;
-  for (size_t i = 0; i < shard->num_slots_; ++i) {
-    const uint64_t slot_bytes = shard->elements() * sizeof(float);
-    absl::StatusOr<std::shared_ptr<Values>> slot =
-        shard->Allocate(slot_bytes, Fill::kZero);
-    if (!slot.ok()) return slot.status();
-    shard->slots_[i] = *std::move(slot);
-    shard->report_.bytes += slot_bytes;
+  for (size_t part = 0; part < shard->num_parts(); ++part) {
+    absl::StatusOr<std::shared_ptr<Values>> memory =
+        shard->AllocatePart(part, part == 0 ? Fill::kNone : Fill::kZero);
+    if (!memory.ok()) return memory.status();
+    shard->Part(part) = *std::move(memory);
+    shard->report_.bytes += shard->part_bytes(part);
   }
   return shard;
 }
@@ -79,8 +79,8 @@ absl::Status Shard::Fill(size_t begin, size_t end) {
       spec_, place_.begin + static_cast<int64_t>(begin),
       place_.begin + static_cast<int64_t>(end),
       into.subspan(begin * row_bytes(), (end - begin) * row_bytes())));
-  for (size_t i = 0; i < num_slots_; ++i) {
-    const float initial = updater_->slots()[i].initial;
+  for (size_t i = 0; i < num_slots(); ++i) {
+    const float initial = slot_infos_[i].initial;
     if (initial == 0) continue;  // it is zeroes, not yet touched
     auto* slot = reinterpret_cast<float*>(slots_[i]->memory.data());
     std::fill(slot + begin * row_elements_, slot + end * row_elements_,
@@ -96,8 +96,8 @@ void Shard::Drop() {
   dropped_ = true;
   values_ = nullptr;
   slots_ = {};
-  spare_values_ = nullptr;
-  spare_slots_ = {};
+  FreeSpares();
+  ReleaseReserves();
   staged_.clear();
   AbortStream();
 }
@@ -120,19 +120,28 @@ void Shard::Gather(std::span<const uint32_t> rows, std::byte* out) const {
   GatherRows(values_->memory.data(), row_bytes(), rows, out);
 }
 
-absl::StatusOr<std::shared_ptr<Values>> Shard::NewVersion(
-    std::shared_ptr<Values>& spare, uint64_t bytes) {
-  if (spare != nullptr && !spare->leased()) return std::move(spare);
-  return Allocate(bytes, Fill::kNone);
+absl::StatusOr<std::shared_ptr<Values>> Shard::NewVersion(size_t part) {
+  if (HasSpare(part)) return std::move(Spare(part));
+  made_beside_snapshot_[part] = in_snapshot_;
+  if (reserves_[part]) {
+    BudgetShare share = *std::move(reserves_[part]);
+    reserves_[part].reset();
+    return AllocateIn(std::move(share), part, Fill::kNone);
+  }
+  return AllocatePart(part, Fill::kNone);
 }
 
-absl::Status Shard::MakeWritable() {
-  if (!values_->leased()) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<Values>> copy =
-      NewVersion(spare_values_, value_bytes());
-  if (!copy.ok()) return copy.status();
-  std::memcpy((*copy)->memory.data(), values_->memory.data(), value_bytes());
-  values_ = *std::move(copy);
+absl::Status Shard::MakeWritable(size_t parts) {
+  for (size_t part = 0; part < parts; ++part) {
+    if (!Part(part)->leased()) continue;
+    absl::StatusOr<std::shared_ptr<Values>> copy = NewVersion(part);
+    if (!copy.ok()) return copy.status();
+    const Bytes from = Part(part)->memory.bytes();
+    if (!from.empty()) {
+      std::memcpy((*copy)->memory.data(), from.data(), from.size());
+    }
+    Part(part) = *std::move(copy);
+  }
   return absl::OkStatus();
 }
 
@@ -154,21 +163,26 @@ void Shard::CountStaleness(uint64_t staleness) {
   ++report_.staleness[std::min(bucket, report_.staleness.size() - 1)];
 }
 
+void Shard::Record(uint64_t step, uint32_t push, uint64_t watermark) {
+  applied_.Add(step, push, watermark);
+  last_step_ = std::max(last_step_, step);
+}
+
 ShardResult Shard::Applied(const UpdateId& id, uint64_t watermark) {
-  applied_.Add(id.step, id.push, watermark);
+  Record(id.step, id.push, watermark);
   ++report_.applied;
   ++version_;
   return Answer(Outcome::kApplied);
 }
 
 ShardResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
-                          const Executor& home) {
+                         const Executor& home) {
   if (dropped_) return Refuse(CheckReadable());
   if (applied_.Contains(update.id.step, update.id.push, watermark)) {
     ++report_.duplicates;
     return Answer(Outcome::kAlreadyApplied);
   }
-  if (streaming_) {
+  if (streaming_ || copying_) {
     // Perhaps it is this very update that is under way.
     ShardResult result;
     result.wait = std::make_shared<Signal>(home);
@@ -184,12 +198,17 @@ ShardResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
   if (!room.ok()) return Refuse(WithContext(room, Name()));
   if (update.skip) {
     ++report_.skipped;
-    applied_.Add(update.id.step, update.id.push, watermark);
+    Record(update.id.step, update.id.push, watermark);
     return Answer(Outcome::kSkipped);
   }
   const bool gradient = update.operation == Operation::kGradient;
   if (gradient && std::holds_alternative<Sync>(spec_.update)) {
     return Stage(update);
+  }
+  if ((!gradient || update.by_rows) && NeedsLargeCopy()) {
+    ShardResult result;
+    result.copy_first = true;
+    return result;
   }
   uint64_t staleness = 0;
   if (update.based_on != 0 && update.based_on <= version_) {
@@ -226,37 +245,43 @@ absl::Status Shard::ApplyGradient(const ShardUpdate& update,
 
 absl::Status Shard::ApplyDense(DType dtype, Bytes gradient, double scale,
                                uint64_t staleness) {
-  std::shared_ptr<Values> out = values_;
-  if (values_->leased()) {
-    absl::StatusOr<std::shared_ptr<Values>> version =
-        NewVersion(spare_values_, value_bytes());
+  // A part that is leased gets its new version in other memory.
+  std::array<std::shared_ptr<Values>, kMaxParts> out;
+  for (size_t part = 0; part < num_parts(); ++part) {
+    out[part] = Part(part);
+    if (!out[part]->leased()) continue;
+    absl::StatusOr<std::shared_ptr<Values>> version = NewVersion(part);
     if (!version.ok()) return version.status();
-    out = *std::move(version);
+    out[part] = *std::move(version);
   }
   DenseUpdate dense;
   dense.gradient_dtype = dtype;
   dense.gradient = gradient.data();
   dense.size = elements();
   dense.value_in = reinterpret_cast<const float*>(values_->memory.data());
-  dense.value_out = reinterpret_cast<float*>(out->memory.data());
-  for (size_t i = 0; i < num_slots_; ++i) {
-    dense.slots_out[i] = reinterpret_cast<float*>(slots_[i]->memory.data());
-    dense.slots_in[i] = dense.slots_out[i];
+  dense.value_out = reinterpret_cast<float*>(out[0]->memory.data());
+  for (size_t i = 0; i < num_slots(); ++i) {
+    dense.slots_in[i] =
+        reinterpret_cast<const float*>(slots_[i]->memory.data());
+    dense.slots_out[i] = reinterpret_cast<float*>(out[i + 1]->memory.data());
   }
   updater_->Dense(updater_->Begin(state_, scale, staleness), dense);
   updater_->Advance(state_);
-  if (out != values_) spare_values_ = std::exchange(values_, std::move(out));
+  for (size_t part = 0; part < num_parts(); ++part) {
+    if (out[part] == Part(part)) continue;
+    Spare(part) = std::exchange(Part(part), std::move(out[part]));
+  }
   return absl::OkStatus();
 }
 
 absl::Status Shard::ApplyRows(const RowsUpdate& update, double scale,
                               uint64_t staleness) {
-  CAPSTAN_RETURN_IF_ERROR(MakeWritable());
+  CAPSTAN_RETURN_IF_ERROR(MakeWritable(num_parts()));
   RowsUpdate rows = update;
   rows.row_size = row_elements_;
   rows.num_rows = rows_;
   rows.values = reinterpret_cast<float*>(values_->memory.data());
-  for (size_t i = 0; i < num_slots_; ++i) {
+  for (size_t i = 0; i < num_slots(); ++i) {
     rows.slots[i] = reinterpret_cast<float*>(slots_[i]->memory.data());
   }
   updater_->Rows(updater_->Begin(state_, scale, staleness), rows);
@@ -265,7 +290,7 @@ absl::Status Shard::ApplyRows(const RowsUpdate& update, double scale,
 }
 
 absl::Status Shard::ApplyElements(const ShardUpdate& update) {
-  CAPSTAN_RETURN_IF_ERROR(MakeWritable());
+  CAPSTAN_RETURN_IF_ERROR(MakeWritable(1));
   std::byte* into = values_->memory.data();
   if (!update.by_rows) {
     ApplyOperation(spec_.dtype, update.operation, elements(),
@@ -291,87 +316,6 @@ bool Shard::HasDuplicates(std::span<const uint32_t> rows) {
   }
   for (const uint32_t row : rows) seen_[row / 64] = 0;
   return duplicate;
-}
-
-std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
-                                                   float scale,
-                                                   uint64_t based_on,
-                                                   uint64_t watermark,
-                                                   ShardResult& result) {
-  if (dropped_ || version_ == 0 || streaming_) return nullptr;
-  if (applied_.Contains(id.step, id.push, watermark)) {
-    ++report_.duplicates;
-    result = Answer(Outcome::kAlreadyApplied);
-    return nullptr;
-  }
-  if (!applied_.CheckRoom(watermark).ok()) return nullptr;
-  auto stream = std::make_unique<StreamedUpdate>();
-  absl::StatusOr<std::shared_ptr<Values>> memory =
-      NewVersion(spare_values_, value_bytes());
-  if (!memory.ok()) return nullptr;
-  stream->values = *std::move(memory);
-  for (size_t i = 0; i < num_slots_; ++i) {
-    memory = NewVersion(spare_slots_[i], elements() * sizeof(float));
-    if (!memory.ok()) return nullptr;
-    stream->slots[i] = *std::move(memory);
-  }
-  stream->old_values = values_;
-  std::copy(slots_.begin(), slots_.end(), stream->old_slots.begin());
-  stream->id = id;
-  if (based_on != 0 && based_on <= version_) {
-    stream->staleness_known = true;
-    stream->staleness = version_ - based_on;
-  }
-  stream->updater = updater_;
-  stream->step = updater_->Begin(state_, scale, stream->staleness);
-  streaming_ = true;
-  return stream;
-}
-
-void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
-                        DType dtype, Bytes gradient) const {
-  DenseUpdate dense;
-  dense.gradient_dtype = dtype;
-  dense.gradient = gradient.data();
-  dense.size = gradient.size() / SizeOf(dtype);
-  dense.value_in =
-      reinterpret_cast<const float*>(stream.old_values->memory.data()) + offset;
-  dense.value_out =
-      reinterpret_cast<float*>(stream.values->memory.data()) + offset;
-  for (size_t i = 0; i < num_slots_; ++i) {
-    dense.slots_in[i] =
-        reinterpret_cast<const float*>(stream.old_slots[i]->memory.data()) +
-        offset;
-    dense.slots_out[i] =
-        reinterpret_cast<float*>(stream.slots[i]->memory.data()) + offset;
-  }
-  stream.updater->Dense(stream.step, dense);
-}
-
-ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
-                                 uint64_t watermark) {
-  if (dropped_) return Refuse(CheckReadable());
-  if (skip) {
-    AbortStream();
-    ++report_.skipped;
-    applied_.Add(stream.id.step, stream.id.push, watermark);
-    return Answer(Outcome::kSkipped);
-  }
-  spare_values_ = std::exchange(values_, std::move(stream.values));
-  for (size_t i = 0; i < num_slots_; ++i) {
-    spare_slots_[i] = std::exchange(slots_[i], std::move(stream.slots[i]));
-  }
-  updater_->Advance(state_);
-  if (stream.staleness_known) CountStaleness(stream.staleness);
-  AbortStream();
-  return Applied(stream.id, watermark);
-}
-
-void Shard::AbortStream() {
-  streaming_ = false;
-  for (const std::shared_ptr<Signal>& signal : std::exchange(waiting_, {})) {
-    signal->Set();
-  }
 }
 
 VariableReport Shard::Report() const {

@@ -28,6 +28,7 @@
 #include "tensor/buffer.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
+#include "wire/snapshot.h"
 
 namespace capstan {
 
@@ -50,6 +51,8 @@ struct ShardResult {
   uint64_t version = 0;
   // If set, nothing has happened: try again when this is.
   std::shared_ptr<Signal> wait;
+  // If true, nothing has happened: CopyLeased, and try again.
+  bool copy_first = false;
 };
 
 // A dense update that is applied as its bytes arrive, into memory of its own:
@@ -66,6 +69,21 @@ struct StreamedUpdate {
   std::array<std::shared_ptr<const Values>, kMaxSlots> old_slots;
   std::shared_ptr<Values> values;
   std::array<std::shared_ptr<Values>, kMaxSlots> slots;
+};
+
+// What a snapshot keeps of a shard: its parts as they were.
+struct ShardHold {
+  SnapshotShard info;
+  std::vector<Lease> parts;
+};
+
+// The parts of a shard in memory: its values, then its slots.
+inline constexpr size_t kMaxParts = 1 + kMaxSlots;
+
+// Copies of parts that are leased, while they are made.
+struct PartCopies {
+  std::array<std::optional<Lease>, kMaxParts> from;
+  std::array<std::shared_ptr<Values>, kMaxParts> to;  // null: of none
 };
 
 class Shard {
@@ -88,8 +106,25 @@ class Shard {
   size_t value_bytes() const { return elements() * SizeOf(spec_.dtype); }
   size_t row_bytes() const { return row_elements_ * SizeOf(spec_.dtype); }
   bool takes_gradients() const { return spec_.optimizer.has_value(); }
+  size_t num_slots() const { return slot_infos_.size(); }
+  // Part 0 is the values, i the i-th slot.
+  size_t num_parts() const { return 1 + num_slots(); }
+  DType part_dtype(size_t part) const {
+    return part == 0 ? spec_.dtype : DType::kF32;
+  }
+  size_t part_row_bytes(size_t part) const {
+    return row_elements_ * SizeOf(part_dtype(part));
+  }
+  size_t part_bytes(size_t part) const { return rows_ * part_row_bytes(part); }
+  // Of slot `slot`, from 1 on.
+  const SlotInfo& slot_info(size_t slot) const { return slot_infos_[slot - 1]; }
   // "variable 'w', shard 1", for messages.
   std::string Name() const;
+
+  // Memory as large as a part, from the budget of the shard; from any thread.
+  // Errors as of Create.
+  absl::StatusOr<std::shared_ptr<Values>> AllocatePart(size_t part,
+                                                       enum Fill fill) const;
 
   // Before it is served: fills rows [begin, end) with their initial values and
   // slots.
@@ -112,6 +147,7 @@ class Shard {
 
   // Not to be used any more: gives the memory back. Waiters are woken.
   void Drop();
+  bool dropped() const { return dropped_; }
   // Aborted if it was dropped: the caller's shard map is old.
   // FailedPrecondition if it has no values yet.
   absl::Status CheckReadable() const;
@@ -123,11 +159,12 @@ class Shard {
   void Gather(std::span<const uint32_t> rows, std::byte* out) const;
   // Slot `slot`, from 1 on, as f32.
   Bytes Slot(size_t slot) const { return slots_[slot - 1]->memory.bytes(); }
-  size_t num_slots() const { return num_slots_; }
+  // The highest step of which it has an update, applied or staged.
+  uint64_t last_step() const { return last_step_; }
 
   // Applies `update`, unless it was before. Steps up to `watermark` were.
   ShardResult Apply(const ShardUpdate& update, uint64_t watermark,
-                     const Executor& home);
+                    const Executor& home);
 
   // Begins to apply a gradient as it arrives. Null with an OK status if it must
   // arrive whole instead: another one is under way, or there is not enough
@@ -140,7 +177,7 @@ class Shard {
   void StreamPiece(const StreamedUpdate& stream, size_t offset, DType dtype,
                    Bytes gradient) const;
   ShardResult CommitStream(StreamedUpdate& stream, bool skip,
-                            uint64_t watermark);
+                           uint64_t watermark);
   void AbortStream();
 
   // Applies what `replicas`, at least one, have contributed to `round` as one
@@ -148,6 +185,32 @@ class Shard {
   // nothing if that is done, and for a variable that is not synchronous.
   absl::Status CommitRound(uint64_t round, std::span<const uint32_t> replicas,
                            uint64_t watermark);
+
+  // What an update changes in place has to be copied first if it is leased. A
+  // large copy would keep the thread from its other work, so that such an
+  // update, other than in a round, is sent to make it outside of the turn:
+  // CopyLeased in copy_leased.h. Whether that goes for `round`, too:
+  bool RoundNeedsLargeCopy(uint64_t round) const;
+  // Begins it: updates wait until EndCopy. Null if there is nothing large to be
+  // copied, or an update is under way, and so is another copy. Errors as of
+  // Create.
+  absl::StatusOr<std::unique_ptr<PartCopies>> BeginCopy();
+  // All is copied. What was replaced meanwhile stays replaced.
+  void EndCopy(PartCopies& copies);
+
+  // Keeps what it holds now, which must be readable, in `hold`: later updates
+  // write elsewhere. False if there is no memory for that, which is otherwise
+  // set aside until they come. One at a time, until EndSnapshot.
+  bool BeginSnapshot(ShardHold& hold);
+  // Gives back what was set aside.
+  void ReleaseReserves() { reserves_ = {}; }
+  // `hold` will be gone soon: gives back what was set aside or made for it.
+  void EndSnapshot(const ShardHold& hold);
+
+  // Takes `parts`, one for each, and `state` over, in place of what there is.
+  // Contributions that wait for their round are dropped.
+  void Restore(std::span<std::shared_ptr<Values>> parts,
+               const OptimizerState& state);
 
   void CountRefused() { ++report_.refused; }
   VariableReport Report() const;
@@ -169,13 +232,29 @@ class Shard {
   Shard(const VariableEntry& entry, uint32_t index,
         std::shared_ptr<MemoryBudget> budget);
 
-  absl::StatusOr<std::shared_ptr<Values>> Allocate(uint64_t bytes,
-                                                   enum Fill fill);
-  // Memory for a new version, as large as `like`.
-  absl::StatusOr<std::shared_ptr<Values>> NewVersion(
-      std::shared_ptr<Values>& spare, uint64_t bytes);
-  // Makes the values such that they may be written in place.
-  absl::Status MakeWritable();
+  std::shared_ptr<Values>& Part(size_t part) {
+    return part == 0 ? values_ : slots_[part - 1];
+  }
+  const std::shared_ptr<Values>& Part(size_t part) const {
+    return part == 0 ? values_ : slots_[part - 1];
+  }
+  std::shared_ptr<Values>& Spare(size_t part) {
+    return part == 0 ? spare_values_ : spare_slots_[part - 1];
+  }
+  bool HasSpare(size_t part) {
+    return Spare(part) != nullptr && !Spare(part)->leased();
+  }
+  absl::StatusOr<std::shared_ptr<Values>> AllocateIn(BudgetShare share,
+                                                     size_t part,
+                                                     enum Fill fill) const;
+  // Memory for a new version of a part.
+  absl::StatusOr<std::shared_ptr<Values>> NewVersion(size_t part);
+  // Makes the first `parts` parts such that they may be written in place.
+  absl::Status MakeWritable(size_t parts);
+  bool NeedsLargeCopy() const;
+  void WakeWaiting();
+  // Whether a stream finds memory without a third version beside a snapshot.
+  bool HasRoomToStream();
 
   absl::Status ApplyGradient(const ShardUpdate& update, uint64_t staleness);
   absl::Status ApplyDense(DType dtype, Bytes gradient, double scale,
@@ -187,6 +266,8 @@ class Shard {
   ShardResult Stage(const ShardUpdate& update);
   absl::Status ApplyContributions(const Contributions& contributions,
                                   double scale);
+  // Remembers an update, so that it is not applied again.
+  void Record(uint64_t step, uint32_t push, uint64_t watermark);
   // What is common to all updates that were applied.
   ShardResult Applied(const UpdateId& id, uint64_t watermark);
   void CountStaleness(uint64_t staleness);
@@ -199,7 +280,7 @@ class Shard {
   const size_t rows_;
   const size_t row_elements_;
   const std::shared_ptr<MemoryBudget> budget_;
-  size_t num_slots_ = 0;
+  std::vector<SlotInfo> slot_infos_;
   Turn turn_;
 
   // In the turn.
@@ -209,12 +290,19 @@ class Shard {
   // The memory of an earlier version, for a later one.
   std::shared_ptr<Values> spare_values_;
   std::array<std::shared_ptr<Values>, kMaxSlots> spare_slots_;
+  // For the first update after a snapshot: memory that is set aside, by part,
+  // and whether a version was made in it since.
+  std::array<std::optional<BudgetShare>, kMaxParts> reserves_;
+  std::array<bool, kMaxParts> made_beside_snapshot_{};
+  bool in_snapshot_ = false;
   OptimizerState state_;
   uint64_t version_ = 0;  // 0: has no values
   bool dropped_ = false;
   AppliedSteps applied_;
+  uint64_t last_step_ = 0;
   bool streaming_ = false;
-  std::vector<std::shared_ptr<Signal>> waiting_;  // for the stream to end
+  bool copying_ = false;
+  std::vector<std::shared_ptr<Signal>> waiting_;  // for either to end
   std::map<uint64_t, Contributions> staged_;      // by round
   uint64_t committed_round_ = 0;
   std::vector<uint64_t> seen_;  // a bit for each row; all 0 between uses

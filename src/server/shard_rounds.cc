@@ -61,6 +61,7 @@ ShardResult Shard::Stage(const ShardUpdate& update) {
   contribution.values = *std::move(values);
   contribution.share = *std::move(share);
   round.emplace(place, std::move(contribution));
+  last_step_ = std::max(last_step_, id.step);
   return Answer(Outcome::kStaged);
 }
 
@@ -110,7 +111,7 @@ absl::Status Shard::CommitRound(uint64_t round,
       return status;
     }
     for (const auto& [place, contribution] : chosen) {
-      applied_.Add(contribution.step, place.second, watermark);
+      Record(contribution.step, place.second, watermark);
     }
     report_.applied += chosen.size();
     ++version_;

@@ -9,21 +9,31 @@
 namespace capstan {
 
 Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
-  const Store& store = context.store;
+  Store& store = context.store;
+  co_await store.EndIdleSnapshot(context.clock.Now());
   const ShardTable& table = store.table();
   StoreReport report;
   report.fence = {.generation = table.generation->number, .term = store.term()};
   report.map_version = table.map.version();
-  report.watermark = table.generation->watermark;
   report.committed_round = table.generation->rounds.committed();
+  report.committed_replicas = table.generation->rounds.committed_replicas();
   report.bytes_used = store.budget().used();
   report.bytes_limit = store.budget().limit();
   report.fenced = store.fenced();
+  report.last_step = table.generation->last_step;
   const Executor home = co_await asio::this_coro::executor;
   for (const auto& [key, owned] : table.shards) {
     Shard& shard = *owned;
-    TurnEntry entry(home, [&] { report.variables.push_back(shard.Report()); });
+    TurnEntry entry(home, [&] {
+      report.variables.push_back(shard.Report());
+      report.last_step = std::max(report.last_step, shard.last_step());
+    });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
+  }
+  {
+    const std::lock_guard lock(table.generation->mutex);
+    report.watermark = table.generation->watermark;
+    report.record = table.generation->record;
   }
   std::sort(report.variables.begin(), report.variables.end(),
             [](const VariableReport& a, const VariableReport& b) {

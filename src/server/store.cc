@@ -14,9 +14,9 @@ Shard* ShardTable::Find(const ShardKey& key) const {
 }
 
 Store::Store(StoreOptions options)
-    : options_(options),
-      budget_(std::make_shared<MemoryBudget>(options.memory_limit)),
-      answers_(std::make_shared<MemoryBudget>(options.answer_limit)) {
+    : options_(std::move(options)),
+      budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
+      answers_(std::make_shared<MemoryBudget>(options_.answer_limit)) {
   auto table = std::make_unique<ShardTable>();
   table->generation = std::make_shared<Generation>();
   table_.store(table.get(), std::memory_order_release);
@@ -79,14 +79,24 @@ absl::Status Store::CheckFence(const Fence& fence) {
 }
 
 absl::Status Store::SetWatermark(const WatermarkRequest& request) {
+  Generation& generation = *table().generation;
+  // The fence is checked under the mutex: once a new coordinator has raised
+  // the term and read the record, the old one cannot replace it.
+  const std::lock_guard lock(generation.mutex);
   CAPSTAN_RETURN_IF_ERROR(CheckFence(request.fence));
-  std::atomic<uint64_t>& watermark = table().generation->watermark;
-  uint64_t mine = watermark.load(std::memory_order_relaxed);
-  while (mine < request.watermark &&
-         !watermark.compare_exchange_weak(mine, request.watermark,
-                                          std::memory_order_relaxed)) {
+  if (request.fence.generation != generation.number) {
+    return absl::UnavailableError(
+        "another generation has just begun; try again");
   }
+  if (request.watermark < generation.watermark) return absl::OkStatus();
+  generation.watermark = request.watermark;
+  if (!request.record.empty()) generation.record = request.record;
   return absl::OkStatus();
+}
+
+Task<> Store::EndIdleSnapshot(MonotonicTime now) {
+  SnapshotPtr idle = table().generation->snapshots.TakeIdle(now);
+  if (idle != nullptr) co_await EndSnapshot(std::move(idle));
 }
 
 }  // namespace capstan

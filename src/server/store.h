@@ -10,21 +10,32 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/file_system.h"
 #include "base/status.h"
 #include "base/task.h"
 #include "server/memory_budget.h"
 #include "server/rounds.h"
 #include "server/shard.h"
+#include "server/snapshot_desk.h"
+#include "server/staging.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
 
 namespace capstan {
 
-// What belongs to a generation and goes with it.
+// What belongs to a generation and goes with it. Thread-safe.
 struct Generation {
   uint64_t number = 0;
   std::atomic<uint64_t> watermark = 0;
   Rounds rounds;
+  SnapshotDesk snapshots;
+  StagingDesk staging;
+  // Of shards that are gone.
+  std::atomic<uint64_t> last_step = 0;
+
+  std::mutex mutex;
+  // Changes together with `watermark`, which is written under the mutex too.
+  std::string record;  // guarded by mutex
 };
 
 // One version of the shard map and the shards that it gives this server.
@@ -44,6 +55,12 @@ struct StoreOptions {
   uint64_t memory_limit = UINT64_MAX;
   // Of answers that are copies, such as rows, until they have left.
   uint64_t answer_limit = uint64_t{2} << 30;
+  // Where checkpoints are written and read; null: nowhere, so that the
+  // coordinator does it.
+  std::shared_ptr<FileSystem> checkpoints;
+  // For what blocks. Its thread must be stopped before those that serve calls
+  // are destroyed. Empty: done where the call is served.
+  Executor disk;
 };
 
 // Thread-safe.
@@ -68,11 +85,18 @@ class Store {
   // being installed.
   Task<absl::Status> Install(InstallRequest request);
 
-  // Moves the watermark forward.
+  // Moves the watermark forward, and takes its record over.
   absl::Status SetWatermark(const WatermarkRequest& request);
+
+  // Ends a snapshot that nobody has asked for in SnapshotDesk::kIdle.
+  Task<> EndIdleSnapshot(MonotonicTime now);
 
   uint32_t server() const { return options_.server; }
   const MemoryBudget& budget() const { return *budget_; }
+  const std::shared_ptr<FileSystem>& checkpoints() const {
+    return options_.checkpoints;
+  }
+  const Executor& disk() const { return options_.disk; }
   // Memory for an answer, which counts until the last copy is gone.
   // ResourceExhausted if it can never be had, Unavailable if not now.
   absl::StatusOr<std::shared_ptr<Values>> AllocateAnswer(uint64_t bytes) const;

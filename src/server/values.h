@@ -1,5 +1,6 @@
-// The values of a shard, of one version. While somebody sends them to a client
-// they must not change, and an update makes a new version in other memory.
+// The values of a shard, or one of its slots, of one version. While somebody
+// sends them to a client they must not change, and an update makes a new
+// version in other memory.
 #pragma once
 
 #include <atomic>
@@ -38,6 +39,9 @@ class Lease {
     }
   }
   Bytes bytes() const { return values_->memory.bytes(); }
+  bool Holds(const std::shared_ptr<Values>& values) const {
+    return values_ == values;
+  }
 
  private:
   std::shared_ptr<Values> values_;

@@ -1,5 +1,6 @@
 // The verbs of a parameter server, one file each. Each serves one call; errors
-// are in the reply. wire/parameter.h says what they ask and answer.
+// are in the reply. wire/parameter.h and wire/snapshot.h say what they ask and
+// answer.
 #pragma once
 
 #include "base/clock.h"
@@ -26,5 +27,13 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call);
 Task<ServerReply> ServeTick(VerbContext& context, ServerCall& call);
 Task<ServerReply> ServeWatermark(VerbContext& context, ServerCall& call);
 Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeSnapshot(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeSnapshotRead(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeSnapshotDrop(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeStageRows(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeStageCommit(VerbContext& context, ServerCall& call);
+Task<ServerReply> ServeStageDrop(VerbContext& context, ServerCall& call);
 
 }  // namespace capstan

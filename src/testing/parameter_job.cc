@@ -122,8 +122,14 @@ class ParameterJob::CuttingNetwork final : public Network {
 
 struct ParameterJob::OneServer {
   OneServer(Clock& clock, StoreOptions options, int num_threads)
-      : service(clock, options, probe), threads(num_threads) {}
+      : service(clock, WithDisk(std::move(options)), probe),
+        threads(num_threads) {}
+  StoreOptions WithDisk(StoreOptions options) {
+    options.disk = disk.executor();
+    return options;
+  }
   ProbeService probe;
+  IoThread disk;
   ParameterService service;
   IoThreads threads;
   std::unique_ptr<Server> server;
@@ -136,6 +142,7 @@ ParameterJob::ParameterJob(ParameterJobOptions options)
     store.server = i;
     store.memory_limit = options_.memory_limit;
     store.answer_limit = options_.answer_limit;
+    store.checkpoints = options_.checkpoints;
     auto server = std::make_unique<OneServer>(clock_, store, options_.threads);
     std::vector<Executor> executors;
     for (int t = 0; t < options_.threads; ++t) {
@@ -167,7 +174,10 @@ ParameterJob::ParameterJob(ParameterJobOptions options)
 ParameterJob::~ParameterJob() {
   // No thread may run any more when the first of their contexts goes.
   for (const auto& client : clients_) client->thread->Stop();
-  for (const auto& server : servers_) server->threads.Stop();
+  for (const auto& server : servers_) {
+    server->threads.Stop();
+    server->disk.Stop();
+  }
 }
 
 ParameterClient& ParameterJob::NewClient(const std::string& role) {

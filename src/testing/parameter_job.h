@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_system.h"
 #include "base/io_thread.h"
 #include "base/log.h"
 #include "base/real_clock.h"
@@ -25,6 +26,7 @@ struct ParameterJobOptions {
   int threads = 2;  // of each server
   uint64_t memory_limit = UINT64_MAX;
   uint64_t answer_limit = uint64_t{2} << 30;
+  std::shared_ptr<FileSystem> checkpoints = nullptr;  // of all servers
 };
 
 // Used from one thread. Blocks until what is asked of it is done.

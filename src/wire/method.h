@@ -31,6 +31,12 @@ enum class Method : uint16_t {
   kWatermark = 41,    // the coordinator: these steps are over
   kStoreStatus = 42,  // anybody: a StoreReport
 
+  // Parameter servers, saving (wire/snapshot.h).
+  kSnapshot = 43,       // the coordinator: keep all as it is now
+  kSnapshotRead = 44,   // the coordinator: rows of that
+  kSnapshotWrite = 45,  // the coordinator: write it to a file
+  kSnapshotDrop = 46,   // the coordinator: forget it
+
   // Workers (wire/closure.h).
   kWorkerAttach = 48,    // the coordinator: begins a session
   kWorkerRun = 49,       // the coordinator: runs a closure to its end
@@ -39,6 +45,12 @@ enum class Method : uint16_t {
   kWorkerDrop = 52,      // the coordinator: drops some
   kWorkerStatus = 53,    // anybody: a WorkerReport
   kDispatchStatus = 54,  // anybody to the coordinator: a DispatchReport
+
+  // Parameter servers, restoring (wire/snapshot.h).
+  kStageRows = 55,    // the coordinator: rows that are to be
+  kStageFile = 56,    // the coordinator: the same, from a file
+  kStageCommit = 57,  // the coordinator: let them be
+  kStageDrop = 58,    // the coordinator: forget them
 };
 
 }  // namespace capstan

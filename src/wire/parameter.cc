@@ -14,6 +14,14 @@ namespace capstan {
 namespace {
 
 template <typename Message>
+absl::Status CheckRecord(const Message& message) {
+  if (message.record().size() <= kMaxRecordBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a record of ", message.record().size(), " bytes; at most ",
+                   kMaxRecordBytes, " are kept"));
+}
+
+template <typename Message>
 void FillFence(Message& message, const Fence& fence) {
   message.set_generation(fence.generation);
   message.set_term(fence.term);
@@ -249,15 +257,18 @@ std::string EncodeWatermarkRequest(const WatermarkRequest& request) {
   wire::WatermarkMessage message;
   FillFence(message, request.fence);
   message.set_watermark(request.watermark);
+  message.set_record(request.record);
   return message.SerializeAsString();
 }
 
 absl::StatusOr<WatermarkRequest> DecodeWatermarkRequest(std::string_view body) {
   wire::WatermarkMessage message;
   CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a watermark", message));
+  CAPSTAN_RETURN_IF_ERROR(CheckRecord(message));
   WatermarkRequest request;
   request.fence = ReadFence(message);
   request.watermark = message.watermark();
+  request.record = message.record();
   return request;
 }
 
@@ -266,6 +277,7 @@ std::string EncodeInstallRequest(const InstallRequest& request) {
   message.set_term(request.term);
   message.set_watermark(request.watermark);
   message.set_map(request.map);
+  message.set_record(request.record);
   return message.SerializeAsString();
 }
 
@@ -273,10 +285,12 @@ absl::StatusOr<InstallRequest> DecodeInstallRequest(std::string_view body) {
   wire::InstallMessage message;
   CAPSTAN_RETURN_IF_ERROR(
       ParseMessage(body, "a shard map to install", message));
+  CAPSTAN_RETURN_IF_ERROR(CheckRecord(message));
   InstallRequest request;
   request.term = message.term();
   request.watermark = message.watermark();
   request.map = message.map();
+  request.record = message.record();
   return request;
 }
 
@@ -286,9 +300,14 @@ std::string EncodeStoreReport(const StoreReport& report) {
   message.set_map_version(report.map_version);
   message.set_watermark(report.watermark);
   message.set_committed_round(report.committed_round);
+  for (const uint32_t replica : report.committed_replicas) {
+    message.add_committed_replicas(replica);
+  }
   message.set_bytes_used(report.bytes_used);
   message.set_bytes_limit(report.bytes_limit);
   message.set_fenced(report.fenced);
+  message.set_last_step(report.last_step);
+  message.set_record(report.record);
   for (const VariableReport& variable : report.variables) {
     FillVariable(*message.add_variables(), variable);
   }
@@ -303,9 +322,13 @@ absl::StatusOr<StoreReport> DecodeStoreReport(std::string_view body) {
   report.map_version = message.map_version();
   report.watermark = message.watermark();
   report.committed_round = message.committed_round();
+  report.committed_replicas.assign(message.committed_replicas().begin(),
+                                   message.committed_replicas().end());
   report.bytes_used = message.bytes_used();
   report.bytes_limit = message.bytes_limit();
   report.fenced = message.fenced();
+  report.last_step = message.last_step();
+  report.record = message.record();
   for (const wire::VariableReportMessage& variable : message.variables()) {
     report.variables.push_back(ReadVariable(variable));
   }

@@ -119,11 +119,18 @@ struct RoundRequest {
   friend bool operator==(const RoundRequest&, const RoundRequest&) = default;
 };
 
+// The most that a record may have: bytes that mean something to the coordinator
+// alone, which the servers keep for the one that takes over.
+inline constexpr uint64_t kMaxRecordBytes = 1 << 20;
+
 // Body of kWatermark: every step up to `watermark` is applied on every shard
 // that it concerns, and acknowledged; nobody will ask about it in earnest.
+// A request whose watermark is at least the one that the server has replaces
+// its record too, unless that of the request is empty.
 struct WatermarkRequest {
   Fence fence;
   uint64_t watermark = 0;
+  std::string record = {};
   friend bool operator==(const WatermarkRequest&,
                          const WatermarkRequest&) = default;
 };
@@ -135,6 +142,7 @@ struct InstallRequest {
   uint64_t term = 0;
   uint64_t watermark = 0;  // of a new generation
   std::string map;
+  std::string record = {};  // of a new generation
   friend bool operator==(const InstallRequest&,
                          const InstallRequest&) = default;
 };
@@ -165,9 +173,14 @@ struct StoreReport {
   uint64_t map_version = 0;
   uint64_t watermark = 0;
   uint64_t committed_round = 0;
+  std::vector<uint32_t> committed_replicas;  // whose contributions it had
   uint64_t bytes_used = 0;
   uint64_t bytes_limit = 0;
   uint64_t fenced = 0;  // requests of an older generation or term
+  // The highest step of which a shard has an update, applied or waiting for
+  // its round; 0 if none has.
+  uint64_t last_step = 0;
+  std::string record = {};  // came with `watermark` or an earlier one
   std::vector<VariableReport> variables;
   friend bool operator==(const StoreReport&, const StoreReport&) = default;
 };

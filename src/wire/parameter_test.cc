@@ -49,11 +49,14 @@ TEST(ParameterTest, RequestsComeBackAsTheyWere) {
       .fence = {.generation = 1, .term = 2}, .round = 3, .replicas = {0, 4}};
   EXPECT_EQ(*DecodeRoundRequest(EncodeRoundRequest(round)), round);
   const WatermarkRequest watermark = {.fence = {.generation = 1, .term = 2},
-                                      .watermark = 99};
+                                      .watermark = 99,
+                                      .record = std::string("\0\xff", 2)};
   EXPECT_EQ(*DecodeWatermarkRequest(EncodeWatermarkRequest(watermark)),
             watermark);
-  const InstallRequest install = {
-      .term = 2, .watermark = 5, .map = std::string("\0\xff", 2)};
+  const InstallRequest install = {.term = 2,
+                                  .watermark = 5,
+                                  .map = std::string("\0\xff", 2),
+                                  .record = std::string("\xff\0", 2)};
   EXPECT_EQ(*DecodeInstallRequest(EncodeInstallRequest(install)), install);
 }
 
@@ -70,6 +73,8 @@ TEST(ParameterTest, AnswersComeBackAsTheyWere) {
   report.bytes_used = 6;
   report.bytes_limit = 7;
   report.fenced = 8;
+  report.last_step = 9;
+  report.record = std::string("\0\xff", 2);
   VariableReport variable;
   variable.name = "w\xff";
   variable.shard = 1;
@@ -122,6 +127,22 @@ TEST(ParameterTest, BadFieldsAreNamed) {
               StatusIs(kInvalidArgument, HasSubstr("unknown outcome 5")));
   EXPECT_THAT(DecodeRoundRequest(""),
               StatusIs(kInvalidArgument, HasSubstr("round 0")));
+}
+
+TEST(ParameterTest, RecordsAreBounded) {
+  WatermarkRequest watermark;
+  InstallRequest install;
+  watermark.record.resize(kMaxRecordBytes);
+  install.record.resize(kMaxRecordBytes);
+  EXPECT_OK(DecodeWatermarkRequest(EncodeWatermarkRequest(watermark)));
+  EXPECT_OK(DecodeInstallRequest(EncodeInstallRequest(install)));
+  watermark.record.push_back('x');
+  install.record.push_back('x');
+  const auto refused =
+      StatusIs(kInvalidArgument, HasSubstr("a record of 1048577 bytes"));
+  EXPECT_THAT(DecodeWatermarkRequest(EncodeWatermarkRequest(watermark)),
+              refused);
+  EXPECT_THAT(DecodeInstallRequest(EncodeInstallRequest(install)), refused);
 }
 
 // Whatever a peer sends is decoded or refused.

@@ -56,7 +56,9 @@ TEST_F(RawRequestTest, BodiesThatAreNone) {
   for (const Method method :
        {Method::kInstall, Method::kPull, Method::kPush, Method::kGather,
         Method::kScatter, Method::kRead, Method::kCommit, Method::kTick,
-        Method::kWatermark}) {
+        Method::kWatermark, Method::kSnapshot, Method::kSnapshotRead,
+        Method::kSnapshotWrite, Method::kSnapshotDrop, Method::kStageRows,
+        Method::kStageFile, Method::kStageCommit, Method::kStageDrop}) {
     EXPECT_THAT(job_.Call(0, method, bad),
                 StatusIs(absl::StatusCode::kInvalidArgument))
         << static_cast<int>(method);

@@ -1,0 +1,21 @@
+// SnapshotDrop: forgets the snapshot.
+#include <utility>
+
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeSnapshotDrop(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<SnapshotRequest> request =
+      DecodeSnapshotRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status fence = context.store.CheckFence(request->fence);
+  if (!fence.ok()) co_return ErrorReply(std::move(fence));
+  SnapshotDesk& desk = context.store.table().generation->snapshots;
+  SnapshotPtr dropped = desk.Take(request->save_id);
+  if (dropped != nullptr) co_await EndSnapshot(std::move(dropped));
+  co_return ServerReply();
+}
+
+}  // namespace capstan

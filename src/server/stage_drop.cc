@@ -1,0 +1,20 @@
+// StageDrop: forgets what was staged for a restore.
+#include <utility>
+
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+
+Task<ServerReply> ServeStageDrop(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<StageDropRequest> request =
+      DecodeStageDropRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status status = context.store.CheckFence(request->fence);
+  if (status.ok()) {
+    context.store.table().generation->staging.Drop(request->restore_id);
+  }
+  co_return ErrorReply(std::move(status));
+}
+
+}  // namespace capstan

@@ -1,0 +1,188 @@
+// StageFile: rows for a restore that the server reads from a file itself.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/shard_file.h"
+#include "server/checkpoint_path.h"
+#include "server/on_disk.h"
+#include "server/request.h"
+#include "server/verbs.h"
+
+namespace capstan {
+namespace {
+
+// Rows of a tensor and where they go.
+struct Target {
+  std::shared_ptr<StagedShard> staged;
+  StageCopy copy;
+};
+// By tensor, which is read once.
+using Targets = std::map<std::string, std::vector<Target>>;
+
+SavedFile ExpectedFile(const StageFileRequest& request) {
+  SavedFile file;
+  file.name = request.file;
+  file.bytes = request.bytes;
+  file.crc32c = request.crc32c;
+  for (const TensorSum& tensor : request.tensors) {
+    file.tensors.push_back({.name = tensor.name, .crc32c = tensor.crc32c});
+  }
+  return file;
+}
+
+// Looks at all before anything is staged. Empty if it was committed already.
+absl::StatusOr<Targets> FindTargets(const ShardTable& table,
+                                    const StageFileRequest& request) {
+  std::vector<const Shard*> shards;
+  for (const StageCopy& copy : request.copies) {
+    const absl::StatusOr<Shard*> shard =
+        FindShard(table, copy.key, request.map_version);
+    if (!shard.ok()) return shard.status();
+    if (copy.rows > (*shard)->rows() ||
+        copy.target_row > (*shard)->rows() - copy.rows) {
+      return absl::OutOfRangeError(absl::StrCat(
+          (*shard)->Name(), " has ", (*shard)->rows(), " rows; ", copy.rows,
+          " from ", copy.target_row, " on were to be staged"));
+    }
+    CAPSTAN_RETURN_IF_ERROR(CheckRange(**shard, copy.slot, 0, 0));
+    shards.push_back(*shard);
+  }
+  Targets targets;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const StageCopy& copy = request.copies[i];
+    absl::StatusOr<std::shared_ptr<StagedShard>> staged =
+        table.generation->staging.Open(request.restore_id, *shards[i]);
+    if (!staged.ok()) return staged.status();
+    if (*staged == nullptr) return Targets();
+    Target target;
+    target.staged = *std::move(staged);
+    target.copy = copy;
+    targets[copy.tensor].push_back(std::move(target));
+  }
+  return targets;
+}
+
+// OK if the rows that are wanted of a tensor are like those of the shard.
+absl::Status CheckTensor(const SafetensorsEntry& entry, const Target& target) {
+  const Shard& shard = target.staged->shard();
+  const std::span<const int64_t> have = entry.shape.dims();
+  const std::span<const int64_t> want = shard.spec().shape.dims();
+  const bool same_rows =
+      have.size() == want.size() &&
+      (have.empty() ||
+       std::equal(have.begin() + 1, have.end(), want.begin() + 1));
+  const DType dtype = shard.part_dtype(target.copy.slot);
+  if (entry.dtype != dtype || !same_rows) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor '", entry.name, "' is ", std::string(NameOf(entry.dtype)),
+        entry.shape.ToString(), ", which has no rows of ", shard.Name(), ": ",
+        std::string(NameOf(dtype)), shard.spec().shape.ToString()));
+  }
+  const auto rows = static_cast<uint64_t>(entry.shape.num_rows());
+  if (target.copy.rows > rows ||
+      target.copy.source_row > rows - target.copy.rows) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "tensor '", entry.name, "' has ", rows, " rows; ", target.copy.rows,
+        " from ", target.copy.source_row, " on were asked for"));
+  }
+  return absl::OkStatus();
+}
+
+// Copies what a piece of the tensor, from `offset` on, has for `target`.
+absl::Status CopyPiece(const Target& target, uint64_t offset, Bytes piece) {
+  const StageCopy& copy = target.copy;
+  const uint64_t row = target.staged->shard().part_row_bytes(copy.slot);
+  const uint64_t begin = copy.source_row * row;
+  const uint64_t first = std::max(offset, begin);
+  const uint64_t last =
+      std::min(offset + piece.size(), begin + copy.rows * row);
+  if (first >= last) return absl::OkStatus();
+  return target.staged->Write(copy.slot,
+                              copy.target_row * row + (first - begin),
+                              piece.subspan(first - offset, last - first));
+}
+
+absl::Status StageTensor(const ShardFileReader& reader,
+                         const std::string& tensor,
+                         const std::vector<Target>& targets) {
+  const SafetensorsEntry* entry = reader.Find(tensor);
+  if (entry == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the file has no tensor '", tensor, "'"));
+  }
+  for (const Target& target : targets) {
+    CAPSTAN_RETURN_IF_ERROR(CheckTensor(*entry, target));
+  }
+  for (const Target& target : targets) {
+    const StageCopy& rows = target.copy;
+    CAPSTAN_RETURN_IF_ERROR(target.staged->BeginRows(
+        rows.slot, rows.target_row, rows.target_row + rows.rows));
+  }
+  const auto copy = [&targets](uint64_t offset, Bytes piece) -> absl::Status {
+    for (const Target& target : targets) {
+      CAPSTAN_RETURN_IF_ERROR(CopyPiece(target, offset, piece));
+    }
+    return absl::OkStatus();
+  };
+  CAPSTAN_RETURN_IF_ERROR(reader.Read(tensor, copy));
+  // Only now is it known that they are what was saved.
+  for (const Target& target : targets) {
+    const StageCopy& rows = target.copy;
+    CAPSTAN_RETURN_IF_ERROR(target.staged->EndRows(
+        rows.slot, rows.target_row, rows.target_row + rows.rows));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
+  const absl::StatusOr<StageFileRequest> request =
+      DecodeStageFileRequest(call.body());
+  if (!request.ok()) co_return ErrorReply(request.status());
+  absl::Status status = context.store.CheckFence(request->fence);
+  if (!status.ok()) co_return ErrorReply(std::move(status));
+  // Kept until the end: the server may be gone before.
+  const std::shared_ptr<FileSystem> files = context.store.checkpoints();
+  if (files == nullptr) co_return ErrorReply(NoCheckpointRoot());
+  const absl::StatusOr<std::string> directory = PathOf(request->directory);
+  if (!directory.ok()) co_return ErrorReply(directory.status());
+  status = CheckFileName(request->file);
+  if (!status.ok()) co_return ErrorReply(std::move(status));
+  const absl::StatusOr<Targets> targets =
+      FindTargets(context.store.table(), *request);
+  if (!targets.ok()) co_return ErrorReply(targets.status());
+  const Executor& disk = context.store.disk();
+  std::unique_ptr<ShardFileReader> reader;
+  std::function<absl::Status()> open = [&]() -> absl::Status {
+    CAPSTAN_RETURN_IF_ERROR(CheckProbe(*files, *directory, request->directory));
+    absl::StatusOr<std::unique_ptr<ShardFileReader>> opened =
+        ShardFileReader::Open(*files, JoinPath(*directory, request->file),
+                              ExpectedFile(*request), request->save_id);
+    if (!opened.ok()) return opened.status();
+    reader = *std::move(opened);
+    return absl::OkStatus();
+  };
+  status = co_await OnDisk(disk, std::move(open));
+  for (auto next = targets->begin(); status.ok() && next != targets->end();
+       ++next) {
+    if (call.cancelled()) {
+      co_return ErrorReply(absl::CancelledError("the caller has gone"));
+    }
+    const auto& [tensor, wanted] = *next;
+    std::function<absl::Status()> stage = [&] {
+      return StageTensor(*reader, tensor, wanted);
+    };
+    status = co_await OnDisk(disk, std::move(stage));
+  }
+  co_return ErrorReply(std::move(status));
+}
+
+}  // namespace capstan
