@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
                          .metrics = {cs::Accuracy{}}});
     trainer.Fit(train, {.epochs = epochs,
                         .validation_data = test,
-                        .callbacks = {cs::ModelCheckpoint(run + "/checkpoint"),
-                                      cs::TensorBoard(run + "/tensorboard")},
+                        .callbacks = {cs::TensorBoard(run + "/tensorboard")},
+                        .checkpoint = {.directory = run + "/checkpoints"},
                         .run_directory = run});
     const auto result = trainer.Evaluate(test);
     std::printf("test accuracy %.4f after %d steps\n", result.at("accuracy"),

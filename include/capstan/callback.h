@@ -10,6 +10,7 @@
 // What a hook throws ends Fit with that error, naming the callback.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,7 @@
 
 namespace capstan {
 
+class CheckpointManager;
 class Trainer;
 
 // What was measured, by name: "loss", the metrics, "val_loss" and so on. A
@@ -72,6 +74,11 @@ class CAPSTAN_EXPORT Callback {
   virtual void OnPredictEnd(Logs& logs);
   virtual void OnPredictBatchBegin(std::int64_t batch, Logs& logs);
   virtual void OnPredictBatchEnd(std::int64_t batch, Logs& logs);
+
+  // What it remembers from epoch to epoch, as text: kept where Fit is kept, so
+  // that it goes on too when Fit does. Empty: nothing.
+  virtual std::string State() const;
+  virtual void SetState(const std::string& state);
 
   // Called before the first hook, and after the last with null.
   void Attach(Trainer* trainer, const CallbackParams& params);
@@ -129,6 +136,9 @@ class CAPSTAN_EXPORT EarlyStopping : public Callback {
   explicit EarlyStopping(EarlyStoppingOptions options = {});
   ~EarlyStopping() override;
   std::string Name() const override { return "EarlyStopping"; }
+  // Without the weights of the best epoch: see restore_best_weights.
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
   void OnTrainEnd(Logs& logs) override;
@@ -166,6 +176,8 @@ class CAPSTAN_EXPORT ReduceLROnPlateau : public Callback {
   explicit ReduceLROnPlateau(ReduceLROnPlateauOptions options = {});
   ~ReduceLROnPlateau() override;
   std::string Name() const override { return "ReduceLROnPlateau"; }
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
 
@@ -290,32 +302,46 @@ struct ModelCheckpointOptions {
   // Only if what is watched is better than ever before, and than this.
   bool save_best_only = false;
   std::optional<double> initial_value_threshold = std::nullopt;
-  // Every so many batches; none: after each epoch.
+  // Every so many batches, or so long (0: not by time); else after each epoch.
   std::optional<std::int64_t> save_freq = std::nullopt;
+  std::chrono::seconds save_every = std::chrono::seconds(0);
+  // Of a directory of checkpoints: how many are kept; 0: all. With
+  // save_best_only the best is kept in any case.
+  int max_to_keep = 5;
 };
 
-// Saves the values, as Trainer::Save. `filepath` may have "{epoch}", which
-// counts from 1, "{batch}" and any of the logs in it, with a format as in
-// "{epoch:02d}" and "{val_loss:.2f}"; ".safetensors" is added if it is missing.
-// A file of that name is replaced, whole or not at all.
+// Saves while Fit trains. `filepath` is a directory of whole checkpoints, with
+// the state of the optimizers and the place in the data (checkpoint.h). Or, if
+// it ends in ".safetensors" or has "{" in it, a file of the values alone, as
+// Trainer::Save: it may have "{epoch}", which counts from 1, "{batch}" and any
+// of the logs in it, with a format as in "{epoch:02d}" and "{val_loss:.2f}";
+// ".safetensors" is added if it is missing, and a file of that name is
+// replaced, whole or not at all.
 class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string filepath,
                            ModelCheckpointOptions options = {});
   ~ModelCheckpoint() override;
   std::string Name() const override { return "ModelCheckpoint"; }
+  void OnTrainBegin(Logs& logs) override;
+  void OnTrainEnd(Logs& logs) override;
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnEpochBegin(int epoch, Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
   void OnTrainBatchEnd(std::int64_t batch, Logs& logs) override;
 
-  // The file that was written last; empty if there is none.
+  // What was written last, or is being written; empty if there is nothing.
   const std::string& last_path() const { return last_path_; }
 
  private:
   void Save(std::int64_t batch, const Logs& logs);
+  void ReportError();
 
   std::string filepath_;
   ModelCheckpointOptions options_;
+  std::shared_ptr<CheckpointManager> manager_;
+  std::chrono::steady_clock::time_point saved_ = {};
   int epoch_ = 0;
   std::int64_t since_ = 0;  // batches since it was saved
   std::int64_t seen_ = -1;  // the last batch of the epoch
@@ -324,37 +350,28 @@ class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
 };
 
 struct BackupAndRestoreOptions {
-  // Every so many batches too, not only after each epoch. The epoch that was
-  // not complete is trained again as a whole.
+  // Every so many batches too, not only after each epoch.
   std::optional<std::int64_t> save_freq = std::nullopt;
   // The backup of a training that has come to its end is of no more use.
   bool delete_checkpoint = true;
 };
 
-// Keeps a backup in a folder, and goes on from it: Fit then begins with the
-// epoch after the last that was complete. In it are the values, the iterations,
-// the learning rate and the epoch; not the slots of the optimizers, such as
-// momentum, which begin anew: there is no way to write them to the servers yet.
+// Keeps a backup in a folder, and goes on from it with the next batch: the same
+// as FitOptions::checkpoint with this directory and one checkpoint, which is
+// removed at the end.
 class CAPSTAN_EXPORT BackupAndRestore : public Callback {
  public:
   explicit BackupAndRestore(std::string directory,
                             BackupAndRestoreOptions options = {});
   ~BackupAndRestore() override;
   std::string Name() const override { return "BackupAndRestore"; }
-  void OnTrainBegin(Logs& logs) override;
-  void OnTrainEnd(Logs& logs) override;
-  void OnEpochBegin(int epoch, Logs& logs) override;
-  void OnEpochEnd(int epoch, Logs& logs) override;
-  void OnTrainBatchEnd(std::int64_t batch, Logs& logs) override;
+
+  const std::string& directory() const { return directory_; }
+  const BackupAndRestoreOptions& options() const { return options_; }
 
  private:
-  void Save(int next_epoch);
-
   std::string directory_;
   BackupAndRestoreOptions options_;
-  int epoch_ = 0;
-  std::int64_t since_ = 0;
-  std::int64_t seen_ = -1;
 };
 
 struct TensorBoardOptions {

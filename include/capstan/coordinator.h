@@ -133,6 +133,7 @@ struct ScheduledCall {
   ValueWriter writer;
   std::vector<std::shared_ptr<const std::uint64_t>> resources;
   std::vector<DataTicket> tickets;
+  std::uint64_t step = 0;  // 0: the next
 
   template <typename P, typename A>
   void Write(A&& argument) {
@@ -148,6 +149,9 @@ struct ScheduledCall {
 };
 
 struct CoordinatorOptions {
+  // Go on with the variables that a coordinator of this job before this one has
+  // left on the servers, if it was killed; else begin anew.
+  bool attach = true;
   // How many functions may be queued; Schedule then waits. 0: no bound.
   std::size_t queue_capacity = 256 * 1024;
   // A function is given up when so many workers were lost with it.
@@ -200,9 +204,12 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   // Makes variables on the servers, all or none. Each is cut by `partitioner`,
   // or else into shards of 256 KiB or more, one per server. Throws
   // kAlreadyExists or kInvalidArgument, naming the variable and the field;
-  // kUnavailable, naming the server.
+  // kUnavailable, naming the server. One that an attached coordinator finds on
+  // the servers stays as it is; kFailedPrecondition if that is another one.
   void CreateVariables(const std::vector<VariableSpec>& specs,
                        const Partitioner& partitioner = nullptr);
+  // One that an attached coordinator finds on the servers stays as it is;
+  // throws kFailedPrecondition if that is another one.
   void DropVariables(const std::vector<std::string>& names);
   // Gives the optimizers of variables another learning rate, or schedule: for
   // all updates that are applied after this has returned, and for some of those
@@ -211,6 +218,25 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   // for a rate that makes no sense; kUnavailable, naming the server.
   void SetLearningRate(const std::vector<std::string>& variables,
                        const LearningRate& rate);
+
+  // Whether this coordinator goes on with what one before it has left: the
+  // variables have their values, and must not be assigned their first ones.
+  bool attached();
+  // A few words of text (UTF-8) that the servers keep, and checkpoints have:
+  // for a program to know where it was. Set returns at once; the servers have
+  // it soon, and certainly with the next checkpoint.
+  std::optional<std::string> Record(const std::string& key) const;
+  void SetRecord(const std::string& key, const std::string& text);
+
+  // The server that was lost, or has lost its variables, as an error; none if
+  // all is well.
+  std::optional<Error> LostServer() const;
+  // After a server has lost its variables: waits until all servers answer, and
+  // makes the variables anew, with their initial values; then restore a
+  // checkpoint (checkpoint.h). What was scheduled has failed. Throws
+  // kDeadlineExceeded, naming the server, after `timeout`; kFailedPrecondition
+  // if nothing was lost.
+  void Recover(std::chrono::nanoseconds timeout = std::chrono::minutes(5));
 
   // As in WorkerContext, from here.
   Tensor Read(const std::string& variable);
@@ -232,6 +258,19 @@ class CAPSTAN_EXPORT ClusterCoordinator {
       RemoteValue<R> Schedule(const Function<R, Params...>& function,
                               Args&&... args) {
     ScheduledCall call;
+    (call.template Write<Params>(std::forward<Args>(args)), ...);
+    return RemoteValue<R>(ScheduleCall(function.info(), std::move(call)));
+  }
+
+  // The same as the step `step`, which the caller has reserved: for Trainer.
+  template <typename R, typename... Params, typename... Args>
+  requires(sizeof...(Params) == sizeof...(Args) &&
+           (ArgumentFor<Args, Params> && ...))
+      RemoteValue<R> ScheduleAs(std::uint64_t step,
+                                const Function<R, Params...>& function,
+                                Args&&... args) {
+    ScheduledCall call;
+    call.step = step;
     (call.template Write<Params>(std::forward<Args>(args)), ...);
     return RemoteValue<R>(ScheduleCall(function.info(), std::move(call)));
   }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "capstan/callback.h"
+#include "capstan/checkpoint.h"
 #include "capstan/coordinator.h"
 #include "capstan/dataset.h"
 #include "capstan/export.h"
@@ -307,6 +308,8 @@ class CAPSTAN_EXPORT History {
   std::string ToJson() const;
 
   void Add(int epoch, const Logs& logs);
+  // One for each of epochs().
+  const std::vector<Logs>& rows() const { return rows_; }
 
  private:
   std::vector<int> epochs_;
@@ -323,6 +326,24 @@ struct TrainerOptions {
   // Read the values for the next step while this one computes: one step more of
   // staleness.
   bool prefetch = false;
+};
+
+// Whether Fit saves checkpoints. It then begins with the newest one in the
+// directory, if there is any: with the next batch, as if it had never stopped.
+// And when a parameter server is lost, it goes back to the newest as soon as
+// the server is there again, and goes on. docs/recovery.md.
+struct FitCheckpoint {
+  // Empty: that of `capstan run --checkpoint-dir`, if there is one; else no
+  // checkpoints are saved.
+  std::string directory = {};
+  // When to save: after so many epochs, so many batches, or so long; each 0 for
+  // never. And once at the beginning, and at the end.
+  int every_epochs = 1;
+  std::int64_t every_steps = 0;
+  std::chrono::seconds every = std::chrono::seconds(0);
+  CheckpointOptions keep = {};
+  // How long to wait for a server that was lost.
+  std::chrono::nanoseconds server_timeout = std::chrono::minutes(5);
 };
 
 struct FitOptions {
@@ -352,6 +373,8 @@ struct FitOptions {
   std::string input = "x";
   std::string target = "y";
   std::string sample_weight = {};
+
+  FitCheckpoint checkpoint = {};
 
   // Named at the end of the training, and told to callbacks.
   std::string run_directory = {};
@@ -434,6 +457,12 @@ class CAPSTAN_EXPORT Trainer {
   void Save(const std::string& path);
   void Load(const std::string& path);
 
+  // A checkpoint of the whole job, with where this trainer is; from a callback
+  // too. As CheckpointManager::Save and Restore.
+  std::string SaveCheckpoint(CheckpointManager& manager);
+  RestoreReport RestoreCheckpoint(CheckpointManager& manager,
+                                  const RestoreOptions& options = {});
+
   // Of the trainer's optimizer. Setting it takes effect on the servers before
   // it returns, for all updates after that, and replaces a schedule. Variables
   // with an optimizer of their own keep it.
@@ -462,5 +491,47 @@ class CAPSTAN_EXPORT Trainer {
  private:
   const std::unique_ptr<Impl> impl_;
 };
+
+// --- The evaluator: a task of its own that follows a directory of checkpoints.
+
+struct EvaluatorOptions {
+  // Empty: that of `capstan run --checkpoint-dir`.
+  std::string directory = {};
+  // Only the newest one each time; or else all, one after the other.
+  bool newest_only = false;
+  // What is measured.
+  Loss loss = MeanSquaredError{};
+  std::vector<MetricSpec> metrics = {};
+  EvaluateOptions evaluate = {};
+  // A line of JSON for each evaluation. Empty: evaluations.jsonl in the
+  // directory. What is in it already is not evaluated again.
+  std::string json = {};
+  // A folder for TensorBoard; empty: none. The step is the number of batches
+  // that were trained on.
+  std::string tensorboard = {};
+  // The best so far is exported as one file, .safetensors or .npz; empty: not.
+  std::string export_best = {};
+  std::string monitor = "loss";
+  MonitorMode mode = MonitorMode::kAuto;
+  // Returns after so many evaluations.
+  std::optional<int> max_evaluations = std::nullopt;
+  // How often it looks, and how long there may be nothing before it says so.
+  std::chrono::milliseconds poll = std::chrono::milliseconds(500);
+  std::chrono::milliseconds hint_after = std::chrono::seconds(30);
+};
+
+// Evaluates `model` on `data` at each checkpoint, once, over all of the data,
+// until the job is over and the last one is evaluated. In this thread, on the
+// cluster of the task. Damaged checkpoints, and those that are removed
+// meanwhile, are passed over with a warning. Throws kFailedPrecondition if a
+// checkpoint is not of this model.
+CAPSTAN_EXPORT void RunEvaluator(const EvaluatorTask& task, const Model& model,
+                                 const DatasetHandle& data,
+                                 const EvaluatorOptions& options);
+
+// Makes that what the job's evaluator does.
+CAPSTAN_EXPORT void AddEvaluator(Definitions& program, const Model& model,
+                                 const DatasetHandle& data,
+                                 const EvaluatorOptions& options = {});
 
 }  // namespace capstan

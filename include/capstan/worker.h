@@ -248,6 +248,19 @@ class DatasetHandle {
 // empty or longer than 200 bytes. A handle: copies share the definitions. Not
 // thread-safe, and fixed once a task runs with it: an Add then throws
 // kFailedPrecondition.
+class ClusterCoordinator;
+
+// What a task of the job `evaluator` has to work with.
+struct EvaluatorTask {
+  // Of a cluster of its own, inside the process.
+  ClusterCoordinator& coordinator;
+  // Whether the job has ended. Thread-safe.
+  std::function<bool()> over = nullptr;
+  // That of `capstan run --checkpoint-dir`; empty if there is none.
+  std::string checkpoint_directory = {};
+};
+using EvaluatorBody = std::function<void(const EvaluatorTask&)>;
+
 class CAPSTAN_EXPORT Definitions {
  public:
   Definitions();
@@ -284,6 +297,11 @@ class CAPSTAN_EXPORT Definitions {
                            });
     }
   }
+
+  // What a task of the job `evaluator` does, if the cluster has one; it is to
+  // return soon after the job is over. AddEvaluator in trainer.h is one. Throws
+  // kAlreadyExists if there is one.
+  void SetEvaluator(EvaluatorBody body);
 
   // A dataset: `make` returns a function that gives the next element, or
   // nullopt at the end: std::optional<T>().

@@ -56,6 +56,8 @@ int Run(RunLocalJobOptions options) {
   options.job.environment = ProcessVariables();
   options.job.blas_core = OpenBlasCoreFor(ReadCpuFeatures());
   options.job.tls = AbsolutePath(options.job.tls);
+  options.job.checkpoint_directory =
+      AbsolutePath(options.job.checkpoint_directory);
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
   options.search_path = SearchPath();
   const absl::StatusOr<int> code = RunLocalJob(std::move(options));
@@ -96,6 +98,11 @@ void AddRunCommand(CLI::App& app, Action& action) {
                    "Encrypt, with the certificates in this folder (as from "
                    "`capstan certs`)")
       ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
+  command
+      ->add_option("--checkpoint-dir", job.checkpoint_directory,
+                   "Save checkpoints here, and go on from the newest one that "
+                   "is here (CAPSTAN_CHECKPOINT_DIR)")
       ->type_name("DIR");
   TakeProgram(*command, flags->program, kUsage);
   command->callback([command, flags, &action] {

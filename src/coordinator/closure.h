@@ -29,8 +29,9 @@ struct Closure {
   std::vector<std::shared_ptr<const uint64_t>> resources;
   // Ranges of data that count as used when it succeeds.
   std::vector<DataTicket> tickets;
-  uint64_t step = 0;  // given by the queue
+  uint64_t step = 0;  // given by the queue, unless it is one of a StepBlock
 
+  uint64_t order = 0;  // the how manyth that was put
   State state = State::kNew;
   bool cancel_requested = false;
   RoundPlace place;

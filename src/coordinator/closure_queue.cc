@@ -98,9 +98,10 @@ bool ClosureQueue::Full() const {
 }
 
 void ClosureQueue::Enqueue(const ClosurePtr& closure, Notices& notices) {
-  closure->step = ledger_.Begin();
+  if (closure->step == 0) closure->step = ledger_.Begin();
+  closure->order = order_.Begin();
   if (!closure->function->options.reads_only) {
-    closure->place = rounds_.Assign(closure->step);
+    closure->place = rounds_.Assign(closure->step, closure->order);
   }
   closure->state = Closure::State::kQueued;
   fresh_.push_back(closure);
@@ -153,8 +154,13 @@ uint64_t ClosureQueue::last_step() const {
   return ledger_.last();
 }
 
+uint64_t ClosureQueue::last_put() const {
+  const Lock lock(mutex_);
+  return order_.last();
+}
+
 bool ClosureQueue::Over(uint64_t last) const {
-  return ledger_.watermark() >= last && rounds_.FirstOpenStep() > last;
+  return order_.watermark() >= last && rounds_.FirstOpenOrder() > last;
 }
 
 std::string ClosureQueue::Left() const {
@@ -180,7 +186,7 @@ std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
     if (!Drained()) return std::nullopt;
     return TakeError();
   }
-  if (rounds_.FirstOpenStep() <= last) {
+  if (rounds_.FirstOpenOrder() <= last) {
     rounds_.Close();
     notices.work = true;
   }
@@ -191,7 +197,7 @@ std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
 absl::Status ClosureQueue::Join(Duration timeout) {
   using Steady = std::chrono::steady_clock;
   const auto begin = Steady::now();
-  const uint64_t last = last_step();
+  const uint64_t last = last_put();
   std::optional<absl::Status> status = TryJoin(last);
   while (!status) {
     const Duration left =
@@ -268,14 +274,129 @@ void ClosureQueue::Cancel(Closure& closure) {
 
 uint64_t ClosureQueue::BeginStep() {
   const Lock lock(mutex_);
-  return ledger_.Begin();
+  const uint64_t step = ledger_.Begin();
+  other_steps_[step] = order_.Begin();
+  return step;
 }
 
 void ClosureQueue::EndStep(uint64_t step) {
   Notices notices(*this);
   const Lock lock(mutex_);
   ledger_.End(step);
+  const auto found = other_steps_.find(step);
+  if (found != other_steps_.end()) {
+    order_.End(found->second);
+    other_steps_.erase(found);
+  }
   notices.Changed();
+}
+
+StepBlock ClosureQueue::Reserve(uint64_t count) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  rounds_.Close();
+  notices.work = true;
+  StepBlock block;
+  block.first = ledger_.Reserve(count);
+  block.count = count;
+  block.first_round = rounds_.next_round();
+  return block;
+}
+
+void ClosureQueue::EndBlock(const StepBlock& block, uint64_t first) {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  for (uint64_t step = std::max(first, block.first); step < block.end();
+       ++step) {
+    ledger_.End(step);
+  }
+  notices.Changed();
+}
+
+void ClosureQueue::Resume(const ResumePoint& point) {
+  const Lock lock(mutex_);
+  ledger_.Resume(point.watermark, point.last, point.blocks);
+  rounds_.Resume(point.rules, point.next_round, point.settled);
+}
+
+void ClosureQueue::RestartRounds() {
+  const Lock lock(mutex_);
+  rounds_.Resume(rounds_.rules(), 1, 0);
+  begun_round_ = 0;
+}
+
+void ClosureQueue::Hold() {
+  const Lock lock(mutex_);
+  ++held_;
+}
+
+void ClosureQueue::Release() {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (held_ > 0) --held_;
+  notices.work = true;
+}
+
+std::deque<ClosureQueue::ClosurePtr>::iterator
+ClosureQueue::NextOfBegunRound() {
+  if (!rounds_.rules().sync) return fresh_.end();
+  for (auto next = fresh_.begin(); next != fresh_.end(); ++next) {
+    const uint64_t round = (*next)->place.round;
+    // Those that have none, as they only read, may stand between them.
+    if (round > begun_round_) break;
+    if (round != 0 && (*next)->state != Closure::State::kDone) return next;
+  }
+  return fresh_.end();
+}
+
+std::deque<ClosureQueue::ClosurePtr>::iterator ClosureQueue::NextFresh() {
+  // Cancelled while they were queued.
+  while (!fresh_.empty() && fresh_.front()->state == Closure::State::kDone) {
+    fresh_.pop_front();
+  }
+  const auto next = held_ > 0 ? NextOfBegunRound() : fresh_.begin();
+  if (next == fresh_.end() || rounds_.MayRun((*next)->place.round)) return next;
+  return fresh_.end();
+}
+
+bool ClosureQueue::Idle() const {
+  return in_flight_.empty() &&
+         std::all_of(returned_.begin(), returned_.end(), [](const auto& item) {
+           return item.second->state == Closure::State::kDone;
+         });
+}
+
+bool ClosureQueue::Quiet() const {
+  return Idle() &&
+         (!rounds_.rules().sync || rounds_.committed() >= begun_round_);
+}
+
+absl::Status ClosureQueue::AwaitQuiet(Duration timeout) {
+  using Steady = std::chrono::steady_clock;
+  const auto begin = Steady::now();
+  while (true) {
+    Notices notices(*this);
+    Lock lock(mutex_);
+    if (Failing()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "a step has failed: ",
+          std::string(
+              (errors_.empty() ? broken_ : errors_.front()).message())));
+    }
+    if (Quiet()) return absl::OkStatus();
+    if (Idle() && NextOfBegunRound() == fresh_.end()) {
+      rounds_.CloseUpTo(begun_round_);
+      notices.work = true;
+    }
+    if (timeout < kEndless && Steady::now() - begin >= timeout) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("what runs has not ended in time: ", Left()));
+    }
+    const bool idle = Idle();
+    // The notices are given at the end of the turn, so not for ever.
+    WaitUntil(lock, std::chrono::milliseconds(idle ? 1 : 50), waiting_,
+              [&] { return Quiet() || Failing(); });
+  }
 }
 
 ClosureQueue::ClosurePtr ClosureQueue::Take() {
@@ -293,15 +414,11 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
       }
       next = std::move(first->second);
       returned_.erase(first);
-    } else if (!fresh_.empty()) {
-      if (fresh_.front()->state != Closure::State::kDone &&
-          !rounds_.MayRun(fresh_.front()->place.round)) {
-        return nullptr;
-      }
-      next = std::move(fresh_.front());
-      fresh_.pop_front();
     } else {
-      return nullptr;
+      const auto fresh = NextFresh();
+      if (fresh == fresh_.end()) return nullptr;
+      next = std::move(*fresh);
+      fresh_.erase(fresh);
     }
     // Cancelled while it was queued.
     if (next->state == Closure::State::kDone) next = nullptr;
@@ -310,6 +427,7 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
   const bool was_full = Full();
   --counts_.queued;
   next->state = Closure::State::kInFlight;
+  begun_round_ = std::max(begun_round_, next->place.round);
   in_flight_.emplace(next->step, next);
   if (was_full) notices.Changed();
   return next;
@@ -348,6 +466,7 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
   }
   closure.then.clear();
   ledger_.End(closure.step);
+  order_.End(closure.order);
   // A round may be complete.
   if (closure.place.round != 0) notices.work = true;
   if (closure.awaited > 0) changed_.notify_all();
@@ -549,6 +668,17 @@ QueueCounts ClosureQueue::counts() const {
   counts.round = rounds_.committed();
   counts.error = errors_.empty() ? broken_ : errors_.front();
   return counts;
+}
+
+std::vector<uint64_t> ClosureQueue::OverAbove() const {
+  const Lock lock(mutex_);
+  std::vector<uint64_t> over;
+  const uint64_t watermark =
+      std::min(ledger_.watermark(), rounds_.FirstOpenStep() - 1);
+  for (uint64_t step = watermark + 1; step <= ledger_.last(); ++step) {
+    if (ledger_.IsOver(step)) over.push_back(step);
+  }
+  return over;
 }
 
 void ClosureQueue::Detach() {

@@ -78,8 +78,9 @@ class ClosureQueue {
 
   // --- The program's side.
 
-  // Queues `closure`, which gets its step. Waits while the queue is full. A
-  // pending error is reported instead; the closure is then not queued.
+  // Queues `closure`, which gets its step if it has none. Waits while the queue
+  // is full. A pending error is reported instead; the closure is then not
+  // queued.
   absl::Status Put(const ClosurePtr& closure);
   // The same without waiting: false if it would have to wait.
   absl::StatusOr<bool> TryPut(const ClosurePtr& closure);
@@ -87,10 +88,12 @@ class ClosureQueue {
   // Waits until all that was put before the call is done, or for an error,
   // which is reported. DeadlineExceeded after `timeout`, with what is left.
   absl::Status Join(Duration timeout);
-  // The same without waiting, of the steps up to `last`: nullopt if not yet.
+  // The same without waiting, of what was put up to `last`: nullopt if not yet.
   // A round of synchronous training that is not full is committed as it is.
   std::optional<absl::Status> TryJoin(uint64_t last);
-  // The last step that was put.
+  // How many were put, or begun.
+  uint64_t last_put() const;
+  // The highest number that a step has.
   uint64_t last_step() const;
 
   // Whether nothing is queued or in flight. Reports a pending error, after
@@ -114,6 +117,36 @@ class ClosureQueue {
   // A step that is no closure, such as an assignment by the coordinator.
   uint64_t BeginStep();
   void EndStep(uint64_t step);
+
+  // As many steps that are to be put in this order, the first as the first of
+  // its round.
+  StepBlock Reserve(uint64_t count);
+  // Those of a block from `first` on that were not put are over.
+  void EndBlock(const StepBlock& block, uint64_t first);
+
+  // Goes on where another coordinator was, before anything is put.
+  struct ResumePoint {
+    uint64_t watermark = 0;
+    uint64_t last = 0;  // no step above it was ever begun, but those of blocks
+    std::vector<StepBlock> blocks;
+    RoundRules rules;
+    uint64_t next_round = 1;  // to be assigned
+    uint64_t settled = 0;     // the last round that is, on the servers
+  };
+  void Resume(const ResumePoint& point);
+  // Rounds count from 1 again, as on servers that know of none. Nothing may be
+  // queued or in flight.
+  void RestartRounds();
+
+  // Pauses: from now on nothing that has not begun is given out, but what a
+  // synchronous round needs that has. Calls of Hold and Release are counted.
+  void Hold();
+  void Release();
+  // While held: waits until what has begun is done. A round that cannot become
+  // full, as nobody has scheduled the rest of it, is committed as it is.
+  // DeadlineExceeded, with what is left; FailedPrecondition if something has
+  // failed, which is still reported by Put, Join or Done.
+  absl::Status AwaitQuiet(Duration timeout);
 
   // --- The dispatcher's side.
 
@@ -150,6 +183,8 @@ class ClosureQueue {
   void Ticked(const RoundDecision& tick);
 
   QueueCounts counts() const;
+  // Steps above the watermark that are over, such as assignments. Ascending.
+  std::vector<uint64_t> OverAbove() const;
   size_t queued() const;
   // Nothing is called any more: who does that is about to go. Callbacks of
   // closures are called at once from then on.
@@ -169,6 +204,13 @@ class ClosureQueue {
   // The pending error, which counts as reported.
   absl::Status TakeError();
   bool Full() const;
+  // The next one that was not in flight before, and may be given out now.
+  std::deque<ClosurePtr>::iterator NextFresh();
+  // While held: what has begun of a round would be lost without the rest of it.
+  std::deque<ClosurePtr>::iterator NextOfBegunRound();
+  // Whether nothing runs, or is to run again.
+  bool Idle() const;
+  bool Quiet() const;
   void Enqueue(const ClosurePtr& closure, Notices& notices);
   bool Over(uint64_t last) const;
   // Waits for changed_ until `ready`, counted in `count` meanwhile; false after
@@ -186,13 +228,19 @@ class ClosureQueue {
   std::condition_variable changed_;
   size_t waiting_ = 0;  // threads, for changed_
   size_t joining_ = 0;  // threads, for changed_ in Join
-  // The first step that one of them waits for: before that nobody is woken.
+  // The first that one of them waits for: before that nobody is woken.
   uint64_t join_at_ = UINT64_MAX;
   std::deque<ClosurePtr> fresh_;
   std::map<uint64_t, ClosurePtr> returned_;  // by step
   std::map<uint64_t, ClosurePtr> in_flight_;
   StepLedger ledger_;
+  // The same by the order in which they were put: those of a block that were
+  // not yet put are no business of a Join.
+  StepLedger order_;
+  std::map<uint64_t, uint64_t> other_steps_;  // no closures: their order
   RoundBook rounds_;
+  size_t held_ = 0;                   // calls of Hold
+  uint64_t begun_round_ = 0;          // the last one that a Take has begun
   bool hungry_ = true;                // a Take found nothing
   bool drained_ = true;               // what a failure called off has ended
   std::vector<absl::Status> errors_;  // of the failure that is pending

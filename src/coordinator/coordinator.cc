@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <shared_mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,9 @@
 
 namespace capstan {
 namespace {
+
+// All records together have to fit into a message.
+constexpr size_t kMostRecordText = 64 << 10;
 
 // Throws the exception for `status`, the special one for poisoned closures.
 void Throw(const absl::Status& status) {
@@ -87,6 +91,7 @@ absl::StatusOr<DispatcherOptions> CoordinatorMaker::CheckOptions(
   checked.result_limit = options.max_result_bytes;
   checked.no_worker_timeout = options.no_worker_timeout;
   checked.watchdog = options.watchdog;
+  checked.attach = options.attach;
   return checked;
 }
 
@@ -95,6 +100,10 @@ void ClusterCoordinator::CreateVariables(const std::vector<VariableSpec>& specs,
   const std::lock_guard lock(impl_->changing);
   Throw(RunOn(impl_->executor,
               impl_->dispatcher.variables().Create(specs, partitioner)));
+  if (impl_->on_created == nullptr) return;
+  std::vector<std::string> names;
+  for (const VariableSpec& spec : specs) names.push_back(spec.name);
+  Throw(impl_->on_created(names));
 }
 
 void ClusterCoordinator::DropVariables(const std::vector<std::string>& names) {
@@ -105,9 +114,8 @@ void ClusterCoordinator::DropVariables(const std::vector<std::string>& names) {
 void ClusterCoordinator::SetLearningRate(
     const std::vector<std::string>& variables, const LearningRate& rate) {
   const std::lock_guard lock(impl_->changing);
-  Throw(RunOn(
-      impl_->executor,
-      impl_->dispatcher.variables().ChangeLearningRate(variables, rate)));
+  Throw(RunOn(impl_->executor, impl_->dispatcher.variables().ChangeLearningRate(
+                                   variables, rate)));
 }
 
 Tensor ClusterCoordinator::Read(const std::string& variable) {
@@ -128,8 +136,49 @@ Tensor ClusterCoordinator::ReadRows(const std::string& variable,
             impl_->dispatcher.variables().ReadRows(variable, std::move(copy))));
 }
 
+bool ClusterCoordinator::attached() {
+  const std::lock_guard lock(impl_->changing);
+  JobVariables& variables = impl_->dispatcher.variables();
+  Throw(RunOn(impl_->executor, variables.Begin()));
+  return variables.attached();
+}
+
+std::optional<std::string> ClusterCoordinator::Record(
+    const std::string& key) const {
+  return impl_->dispatcher.variables().records().Find(key);
+}
+
+void ClusterCoordinator::SetRecord(const std::string& key,
+                                   const std::string& text) {
+  if (key.empty() || key.size() > 256 || text.size() > kMostRecordText) {
+    throw Error(ErrorCode::kInvalidArgument,
+                absl::StrCat("a record of ", text.size(), " bytes under '",
+                             key.substr(0, 256),
+                             "': the key must be 1 to 256 "
+                             "bytes, and the text at most ",
+                             kMostRecordText));
+  }
+  impl_->dispatcher.variables().records().Set(key, text);
+}
+
+std::optional<Error> ClusterCoordinator::LostServer() const {
+  const auto ask = [](Dispatcher& dispatcher) -> Task<absl::Status> {
+    co_return dispatcher.LostServer();
+  };
+  const absl::Status lost = RunOn(impl_->executor, ask(impl_->dispatcher));
+  if (lost.ok()) return std::nullopt;
+  return ToError(lost);
+}
+
+void ClusterCoordinator::Recover(std::chrono::nanoseconds timeout) {
+  const std::lock_guard lock(impl_->changing);
+  Throw(RunOn(impl_->executor, impl_->dispatcher.Recover(timeout)));
+}
+
 UpdateResult ClusterCoordinator::Apply(
     Operation operation, const std::vector<VariableUpdate>& updates) {
+  // Not while a checkpoint is cut.
+  const std::shared_lock lock(impl_->applying);
   return ValueOrThrow(
       RunOn(impl_->executor,
             impl_->dispatcher.variables().Apply(operation, updates)));
@@ -145,6 +194,7 @@ std::shared_ptr<RemoteValueBase::State> ClusterCoordinator::ScheduleCall(
   closure.arguments = call.writer.Take();
   closure.resources = std::move(call.resources);
   closure.tickets = std::move(call.tickets);
+  closure.step = call.step;
   closure.wanted = state;
   Throw(state->queue->Put(state->closure));
   return state;
@@ -212,6 +262,11 @@ CoordinatorStatus ClusterCoordinator::Status() const {
       report.workers.begin(), report.workers.end(),
       [](const LinkReport& link) { return link.state == LinkState::kReady; }));
   return status;
+}
+
+std::shared_ptr<CoordinatorMaker::Impl> CoordinatorMaker::ImplOf(
+    const ClusterCoordinator& coordinator) {
+  return coordinator.impl_;
 }
 
 }  // namespace capstan

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -56,15 +58,20 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnTask(const TaskEntry& entry);
   DispatchReport Report() const;
   std::string Obstacle() const;
+  absl::Status LostServer() const;
+  Task<absl::Status> Recover(Duration timeout);
 
   const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
   ResourceBook& resources() { return *resources_; }
+  const Logger& logger() const { return logger_; }
   MetricsRegistry& metrics() { return registry_; }
   JobVariables& variables() { return variables_; }
 
  private:
   struct Server {
     uint64_t incarnation = 0;  // when its variables were made
+    uint64_t now = 0;          // and that of the process that answers now
+    bool answers = false;
     absl::Status lost;
   };
 
@@ -116,7 +123,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Server> servers_;
   std::set<std::string> lost_servers_;
   uint64_t last_session_ = 0;
-  Cancellation stop_;  // of what is asked of the servers
+  Cancellation stop_;        // of what is asked of the servers
+  bool rebuilding_ = false;  // the variables, after a server has lost them
   bool stopping_ = false;
   size_t loops_ = 0;  // coroutines that Stop waits for
   Event round_event_;
@@ -150,7 +158,8 @@ Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
       queue_(*shared_queue_),
       resources_(std::make_shared<ResourceBook>(
           [this] { Post(&Core::ShareResources); })),
-      variables_(client_, queue_, [this] { return office_().term; }),
+      variables_(
+          client_, queue_, [this] { return office_().term; }, options_.attach),
       context_(MakeContext()),
       round_event_(executor),
       loops_ended_(executor),
@@ -308,6 +317,8 @@ Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
 void Dispatcher::Core::OnServer(const TaskEntry& entry) {
   Server& server = servers_[entry.task];
   const uint64_t incarnation = entry.report.incarnation;
+  server.now = incarnation;
+  server.answers = Answers(entry.state);
   if (!variables_.any() || server.incarnation == 0) {
     server.incarnation = incarnation;
   }
@@ -322,8 +333,9 @@ void Dispatcher::Core::OnServer(const TaskEntry& entry) {
     server.lost = WithTask(
         absl::UnavailableError(absl::StrCat(
             entry.task, " at ", entry.address,
-            " was restarted and has lost the variables that it held: start "
-            "the job again")),
+            " was restarted and has lost the variables that it held: restore "
+            "a checkpoint (ClusterCoordinator::Recover, or Fit with a "
+            "checkpoint directory), or start the job again")),
         entry.task);
   } else {
     server.lost = absl::OkStatus();
@@ -341,6 +353,55 @@ void Dispatcher::Core::CheckServers() {
   queue_.Mend();
 }
 
+absl::Status Dispatcher::Core::LostServer() const {
+  for (const auto& [task, server] : servers_) {
+    if (!server.lost.ok()) return server.lost;
+  }
+  return absl::OkStatus();
+}
+
+Task<absl::Status> Dispatcher::Core::Recover(Duration timeout) {
+  if (LostServer().ok()) {
+    co_return absl::FailedPreconditionError(
+        "there is nothing to recover from: no server has lost its variables");
+  }
+  const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
+  const MonotonicTime begin = clock_.Now();
+  while (!stopping_) {
+    const bool all =
+        std::all_of(servers_.begin(), servers_.end(),
+                    [](const auto& item) { return item.second.answers; });
+    // What runs is being called off; it must not count in rounds to come.
+    if (all && queue_.counts().in_flight == 0) break;
+    if (clock_.Now() - begin >= timeout) {
+      const absl::Status lost = LostServer();
+      co_return WithTask(absl::DeadlineExceededError(
+                             absl::StrCat("still after ", Seconds(timeout),
+                                          " s: ", std::string(lost.message()))),
+                         TaskOf(lost));
+    }
+    co_await Pause(*timer, kLook);
+  }
+  if (stopping_) {
+    co_return absl::CancelledError("the coordinator has ended");
+  }
+  // One that is started again meanwhile may or may not have them.
+  std::map<std::string, uint64_t> asked;
+  for (const auto& [task, server] : servers_) asked[task] = server.now;
+  rebuilding_ = true;
+  absl::Status status = co_await variables_.Rebuild();
+  rebuilding_ = false;
+  if (!status.ok()) co_return status;
+  for (auto& [task, server] : servers_) {
+    server.incarnation = asked[task];
+    if (server.answers && server.incarnation == server.now) {
+      server.lost = absl::OkStatus();
+    }
+  }
+  CheckServers();
+  co_return LostServer();
+}
+
 Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
   while (!self->stopping_) {
     co_await self->SettleRounds();
@@ -351,7 +412,7 @@ Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
 }
 
 Task<> Dispatcher::Core::SettleRounds() {
-  while (!stopping_) {
+  while (!stopping_ && !rebuilding_) {
     const std::optional<RoundDecision> commit = queue_.NextCommit();
     const std::optional<RoundDecision> next =
         commit ? commit : queue_.NextTick();
@@ -363,15 +424,22 @@ Task<> Dispatcher::Core::SettleRounds() {
     UpdateOptions options;
     options.timeout = kRoundTimeout;
     options.cancellation = &stop_;
+    const uint64_t generation = request.fence.generation;
     absl::Status status;
     if (commit) {
       status = co_await client_.Commit(std::move(request), options);
-      if (status.ok()) queue_.Committed(next->round);
     } else {
       status = co_await client_.Tick(std::move(request), options);
-      if (status.ok()) queue_.Ticked(*next);
     }
-    if (!status.ok()) co_await AfterFailure(std::move(status));
+    // The rounds of variables that were lost are nobody's concern any more.
+    if (rebuilding_ || variables_.fence().generation != generation) continue;
+    if (!status.ok()) {
+      co_await AfterFailure(std::move(status));
+    } else if (commit) {
+      queue_.Committed(next->round);
+    } else {
+      queue_.Ticked(*next);
+    }
   }
 }
 
@@ -551,8 +619,15 @@ ClosureQueue& Dispatcher::queue() { return *core_->queue(); }
 std::shared_ptr<ClosureQueue> Dispatcher::shared_queue() {
   return core_->queue();
 }
+const Logger& Dispatcher::logger() const { return core_->logger(); }
 MetricsRegistry& Dispatcher::metrics() { return core_->metrics(); }
 ResourceBook& Dispatcher::resources() { return core_->resources(); }
+absl::Status Dispatcher::LostServer() const { return core_->LostServer(); }
+
+Task<absl::Status> Dispatcher::Recover(Duration timeout) {
+  return core_->Recover(timeout);
+}
+
 JobVariables& Dispatcher::variables() { return core_->variables(); }
 DispatchReport Dispatcher::Report() const { return core_->Report(); }
 std::string Dispatcher::Obstacle() const { return core_->Obstacle(); }

@@ -38,6 +38,8 @@ struct DispatcherOptions {
   // If nothing finishes for so long although something runs, it says what each
   // task waits for. 0: never.
   Duration watchdog = std::chrono::seconds(60);
+  // Whether to go on with what another coordinator has left on the servers.
+  bool attach = true;
   // Where Then callbacks run; null: on the executor.
   std::function<void(std::function<void()>)> run_callback;
   // Called when something changed that Try calls of the queue wait for.
@@ -75,6 +77,14 @@ class Dispatcher {
   MetricsRegistry& metrics();
 
   JobVariables& variables();
+  const Logger& logger() const;
+
+  // The first server that is lost or has lost its variables; OK if none.
+  absl::Status LostServer() const;
+  // After that: waits until all servers answer, makes the variables anew and
+  // lets the queue go on. DeadlineExceeded, naming a server, after `timeout`;
+  // FailedPrecondition if no server has lost anything.
+  Task<absl::Status> Recover(Duration timeout);
 
   DispatchReport Report() const;
 

@@ -1,8 +1,12 @@
 // What a ClusterCoordinator has in common with the others of its cluster.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
 
 #include "base/task.h"
 #include "capstan/coordinator.h"
@@ -18,6 +22,14 @@ struct ClusterCoordinator::Impl {
   const Executor executor;  // which another thread runs
   Dispatcher& dispatcher;
   std::mutex changing;  // variables are made and dropped by one at a time
+  // Shared by updates that are no closures; a checkpoint is cut without any.
+  std::shared_mutex applying;
+  // The directory for checkpoints that servers see too; empty if there is none.
+  std::string checkpoint_root;
+  // Called with the names of variables that were made; guarded by `changing`,
+  // as is who has set it.
+  std::function<absl::Status(const std::vector<std::string>&)> on_created;
+  const void* on_created_of = nullptr;
 };
 
 struct CoordinatorMaker {
@@ -25,6 +37,8 @@ struct CoordinatorMaker {
   // InvalidArgument, naming the field.
   static absl::StatusOr<DispatcherOptions> CheckOptions(
       const CoordinatorOptions& options);
+  // For other layers that work with the dispatcher.
+  static std::shared_ptr<Impl> ImplOf(const ClusterCoordinator& coordinator);
 };
 
 }  // namespace capstan

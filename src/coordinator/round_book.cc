@@ -11,22 +11,40 @@ bool RoundBook::SetRules(const RoundRules& rules) {
   return true;
 }
 
+void RoundBook::Resume(const RoundRules& rules, uint64_t next,
+                       uint64_t settled) {
+  rules_ = rules;
+  rounds_.clear();
+  first_ = std::max<uint64_t>(next, 1);
+  committed_ = std::max(settled, first_ - 1);
+  ticked_ = first_ - 1;
+}
+
 RoundBook::Round* RoundBook::Find(uint64_t round) {
   if (round < first_ || round - first_ >= rounds_.size()) return nullptr;
   return &rounds_[round - first_];
 }
 
-RoundPlace RoundBook::Assign(uint64_t step) {
+RoundPlace RoundBook::Assign(uint64_t step, uint64_t order) {
   if (rules_.replicas == 0) return {};
   if (rounds_.empty() || rounds_.back().closed) {
-    rounds_.emplace_back().first_step = step;
+    Round& begun = rounds_.emplace_back();
+    begun.first_step = step;
+    begun.first_order = order;
   }
   Round& round = rounds_.back();
+  // Those of a block may have been numbered before others that came first.
+  round.first_step = std::min(round.first_step, step);
   RoundPlace place;
   place.round = first_ + rounds_.size() - 1;
   place.replica = round.assigned++;
   round.closed = round.assigned == rules_.places();
   return place;
+}
+
+uint64_t RoundBook::next_round() const {
+  if (rules_.replicas == 0) return 0;
+  return first_ + rounds_.size();
 }
 
 bool RoundBook::MayRun(uint64_t round) const {
@@ -64,6 +82,10 @@ void RoundBook::Close() {
   if (rounds_.empty() || rounds_.back().closed) return;
   rounds_.back().closed = true;
   TickAbsent(rounds_.back());
+}
+
+void RoundBook::CloseUpTo(uint64_t last) {
+  if (!rounds_.empty() && first_ + rounds_.size() - 1 <= last) Close();
 }
 
 void RoundBook::Abandon() {
@@ -136,8 +158,18 @@ void RoundBook::Forget() {
 
 uint64_t RoundBook::FirstOpenStep() const {
   if (!rules_.sync) return UINT64_MAX;
+  uint64_t first = UINT64_MAX;
+  for (uint64_t i = std::max(first_, committed_ + 1) - first_;
+       i < rounds_.size(); ++i) {
+    first = std::min(first, rounds_[i].first_step);
+  }
+  return first;
+}
+
+uint64_t RoundBook::FirstOpenOrder() const {
+  if (!rules_.sync) return UINT64_MAX;
   const uint64_t open = std::max(first_, committed_ + 1) - first_;
-  return open < rounds_.size() ? rounds_[open].first_step : UINT64_MAX;
+  return open < rounds_.size() ? rounds_[open].first_order : UINT64_MAX;
 }
 
 }  // namespace capstan

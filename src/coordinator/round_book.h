@@ -48,8 +48,16 @@ class RoundBook {
   bool SetRules(const RoundRules& rules);
   const RoundRules& rules() const { return rules_; }
 
-  // The next place, for step `step`; they ascend.
-  RoundPlace Assign(uint64_t step);
+  // Goes on where another coordinator was, in place of the beginning: places
+  // are assigned from round `next` on, and the servers have settled all up to
+  // `settled`, which may be later ones.
+  void Resume(const RoundRules& rules, uint64_t next, uint64_t settled);
+
+  // The next place, for step `step`, the `order`-th that was scheduled.
+  RoundPlace Assign(uint64_t step, uint64_t order);
+  // The round of the next place, if it is the first of its round. 0 if there
+  // are no rounds.
+  uint64_t next_round() const;
 
   // Whether a closure of this round may run: it would find the values that it
   // needs, and so it never waits on a worker for one that is not running.
@@ -61,6 +69,8 @@ class RoundBook {
 
   // The round that is being filled will have no more closures.
   void Close();
+  // The same, unless it is a later one than `last`.
+  void CloseUpTo(uint64_t last);
   // Nothing that is not committed will be: what has been staged is dropped.
   void Abandon();
 
@@ -73,15 +83,18 @@ class RoundBook {
   std::optional<RoundDecision> NextTick();
   void Ticked(const RoundDecision& tick);
 
-  // The first step whose round the servers have not settled; UINT64_MAX if
-  // there is none. Steps from it on may still take effect.
+  // The first step of those whose rounds the servers have not settled;
+  // UINT64_MAX if there is none. Steps from it on may still take effect.
   uint64_t FirstOpenStep() const;
+  // The same by the order in which they were scheduled.
+  uint64_t FirstOpenOrder() const;
   // The last round that was committed.
   uint64_t committed() const { return committed_; }
 
  private:
   struct Round {
     uint64_t first_step = 0;
+    uint64_t first_order = 0;
     uint32_t assigned = 0;
     bool closed = false;
     std::vector<uint32_t> finished;  // in the order in which they did

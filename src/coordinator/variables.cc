@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "client/by_name.h"
+#include "tensor/view.h"
 
 namespace capstan {
 namespace {
@@ -54,29 +55,33 @@ absl::StatusOr<RoundRules> RulesOf(std::span<const VariableEntry> entries) {
   return rules;
 }
 
+namespace {
+
+// OK if `spec` is what `there` is, but for what may change while a job runs.
+absl::Status CheckSame(const VariableSpec& there, const VariableSpec& spec) {
+  const bool same = there.dtype == spec.dtype && there.shape == spec.shape &&
+                    there.update.index() == spec.update.index() &&
+                    there.optimizer.has_value() == spec.optimizer.has_value() &&
+                    (!spec.optimizer || there.optimizer->rule.index() ==
+                                            spec.optimizer->rule.index());
+  if (same) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "variable '", spec.name, "' is ", Describe(there.dtype, there.shape),
+      " on the servers, which a coordinator before this one has left running; "
+      "the program asks for ",
+      Describe(spec.dtype, spec.shape),
+      ", or for another optimizer or update mode: start the servers again, or "
+      "set CoordinatorOptions::attach to false, to begin anew"));
+}
+
+}  // namespace
+
 JobVariables::JobVariables(ParameterClient& client, ClosureQueue& queue,
-                           std::function<uint64_t()> term)
-    : client_(client), queue_(queue), term_(std::move(term)) {}
+                           std::function<uint64_t()> term, bool attach)
+    : client_(client), queue_(queue), term_(std::move(term)), attach_(attach) {}
 
 Fence JobVariables::fence() const {
   return {.generation = generation_, .term = term_()};
-}
-
-Task<absl::Status> JobVariables::BeginGeneration() {
-  if (generation_ != 0) co_return absl::OkStatus();
-  uint64_t last = 0;
-  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
-    const absl::StatusOr<StoreReport> report = co_await client_.Status(i);
-    if (!report.ok()) co_return report.status();
-    last = std::max(last, report->fence.generation);
-  }
-  generation_ = last + 1;
-  std::vector<VariableEntry> none;
-  absl::StatusOr<ShardMap> empty =
-      ShardMap::Make(generation_, 0, client_.num_servers(), std::move(none), 1);
-  if (!empty.ok()) co_return empty.status();
-  map_ = *std::move(empty);
-  co_return absl::OkStatus();
 }
 
 Task<absl::Status> JobVariables::Install(ShardMap map) {
@@ -108,8 +113,22 @@ Task<absl::Status> JobVariables::Install(ShardMap map) {
 
 Task<absl::Status> JobVariables::Create(std::vector<VariableSpec> specs,
                                         Partitioner partitioner) {
-  absl::Status status = co_await BeginGeneration();
+  absl::Status status = co_await Begin();
   if (!status.ok()) co_return status;
+  std::vector<std::string> claimed;
+  std::vector<VariableSpec> added;
+  for (VariableSpec& spec : specs) {
+    if (!unclaimed_.contains(spec.name)) {
+      added.push_back(std::move(spec));
+      continue;
+    }
+    status = CheckSame(map_.Find(spec.name)->spec, spec);
+    if (!status.ok()) co_return status;
+    claimed.push_back(spec.name);
+  }
+  for (const std::string& name : claimed) unclaimed_.erase(name);
+  if (added.empty() && !claimed.empty()) co_return absl::OkStatus();
+  specs = std::move(added);
   if (partitioner == nullptr) {
     partitioner = DefaultPartitioner(client_.num_servers());
   }
@@ -185,20 +204,42 @@ Task<absl::StatusOr<std::vector<uint64_t>>> JobVariables::Staleness() {
   co_return sum;
 }
 
-Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
-                                               Cancellation* cancellation) {
-  if (!any() || watermark <= watermark_) co_return absl::OkStatus();
+Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
+                                      UpdateOptions options) {
   WatermarkRequest request;
   request.fence = fence();
-  request.watermark = watermark;
+  request.watermark = notice.watermark;
+  request.record = notice.record;
+  absl::Status status =
+      co_await client_.SetWatermark(std::move(request), options);
+  if (!status.ok()) co_return status;
+  watermark_ = std::max(watermark_, notice.watermark);
+  records_.Told(notice);
+  co_return status;
+}
+
+Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
+                                               Cancellation* cancellation) {
+  if (!any()) co_return absl::OkStatus();
+  RecordKeeper::Notice notice = records_.Next(watermark);
+  // One that is to be run again may be below it.
+  notice.watermark = std::max(notice.watermark, watermark_);
+  if (notice.record.empty() && notice.watermark <= watermark_) {
+    co_return absl::OkStatus();
+  }
   // It is tried again, and whoever waits for this has other things to look at.
   UpdateOptions options;
   options.timeout = std::chrono::seconds(1);
   options.cancellation = cancellation;
-  absl::Status status =
-      co_await client_.SetWatermark(std::move(request), options);
-  if (status.ok()) watermark_ = std::max(watermark_, watermark);
-  co_return status;
+  co_return co_await Tell(std::move(notice), options);
+}
+
+Task<absl::Status> JobVariables::PublishRecord() {
+  RecordKeeper::Notice notice = records_.Next(queue_.counts().watermark);
+  notice.watermark = std::max(notice.watermark, watermark_);
+  if (notice.record.empty()) co_return absl::OkStatus();
+  const UpdateOptions options;
+  co_return co_await Tell(std::move(notice), options);
 }
 
 }  // namespace capstan

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "capstan/variable.h"
 #include "client/parameter_client.h"
 #include "coordinator/closure_queue.h"
+#include "coordinator/job_record.h"
 #include "variable/shard_map.h"
 
 namespace capstan {
@@ -25,11 +28,22 @@ absl::StatusOr<RoundRules> RulesOf(std::span<const VariableEntry> entries);
 class JobVariables {
  public:
   // What is passed by reference must outlive it. `term` is the coordinator's.
+  // `attach`: whether to go on with what another coordinator has left.
   JobVariables(ParameterClient& client, ClosureQueue& queue,
-               std::function<uint64_t()> term);
+               std::function<uint64_t()> term, bool attach);
 
-  // Adds variables to those that there are. The first call begins a new
-  // generation: what a coordinator before this one had on the servers is gone.
+  // Takes over what a coordinator before this one has left on the servers, if
+  // all of them still have it: variables, steps, rounds and record. Else begins
+  // a new generation, in which there is nothing. Does nothing the second time.
+  // Create does it, if nobody has.
+  Task<absl::Status> Begin();
+  // Whether it did the former.
+  bool attached() const { return attached_; }
+  // Why it did not although something was there; empty if there was nothing.
+  const std::string& detached_because() const { return detached_because_; }
+
+  // Adds variables to those that there are. One that was taken over is kept as
+  // it is, once; FailedPrecondition if it is another one.
   // Errors of AddVariables, RulesOf and Install; FailedPrecondition for other
   // rules after rounds have begun. What there was is there again then.
   Task<absl::Status> Create(std::vector<VariableSpec> specs,
@@ -47,26 +61,51 @@ class JobVariables {
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates);
 
+  // Makes the variables of this coordinator once more, in a new generation and
+  // with their initial values: after a server has lost its own. Steps and
+  // record go on. Nothing may be in flight.
+  Task<absl::Status> Rebuild();
+
   // Added up over all shards.
   Task<absl::StatusOr<std::vector<uint64_t>>> Staleness();
 
-  // Tells the servers how far the job is; OK if there is nothing to tell.
-  // Cancelled by `cancellation`, which may be null.
+  // Tells the servers how far the job is, and the record; OK if there is
+  // nothing to tell. Cancelled by `cancellation`, which may be null.
   Task<absl::Status> MoveWatermark(uint64_t watermark,
                                    Cancellation* cancellation);
+
+  // Thread-safe.
+  RecordKeeper& records() { return records_; }
+  // Returns when the servers have the newest record that they may have.
+  Task<absl::Status> PublishRecord();
 
   // Of what is sent to the servers now.
   Fence fence() const;
   bool any() const { return !map_.entries().empty(); }
   const ShardMap& map() const { return map_; }
 
+  ParameterClient& client() { return client_; }
+
  private:
-  Task<absl::Status> BeginGeneration();
+  Task<absl::StatusOr<std::vector<StoreReport>>> AskAll();
+  // Whether `reports` are of servers that all have the same variables; else why
+  // they have not, or nothing if there are none.
+  static bool CanAttach(const std::vector<StoreReport>& reports,
+                        std::string& because);
+  Task<absl::Status> Attach(uint64_t generation);
+  // A round that a server has committed is committed on all.
+  Task<absl::Status> SettleLastRound(const std::vector<StoreReport>& reports);
   Task<absl::Status> Install(ShardMap map);
+  Task<absl::Status> Tell(RecordKeeper::Notice notice, UpdateOptions options);
 
   ParameterClient& client_;
   ClosureQueue& queue_;
   const std::function<uint64_t()> term_;
+  const bool attach_;
+  bool attached_ = false;
+  std::string detached_because_;
+  std::set<std::string> unclaimed_;  // taken over, and not yet asked for
+  RecordKeeper records_;
   uint64_t generation_ = 0;
   uint64_t watermark_ = 0;  // that the servers know
   ShardMap map_;

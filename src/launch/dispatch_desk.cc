@@ -29,6 +29,7 @@ absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> DispatchDesk::Open(
   CallOn(host_.executor(), [&] { Make(*checked); });
   front_ =
       std::make_shared<CoordinatorMaker::Impl>(host_.executor(), *dispatcher_);
+  front_->checkpoint_root = host_.options().checkpoint_root;
   return front_;
 }
 

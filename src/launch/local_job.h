@@ -27,6 +27,8 @@ struct LocalJobOptions {
   std::string job_id = {};
   // The folder of the certificates; "" for none.
   std::string tls = {};
+  // Where the job saves its checkpoints; "" for what is inherited.
+  std::string checkpoint_directory = {};
   // How many functions each worker runs at once; 0: as they inherit, or one.
   int concurrency = 0;
   // Of this machine, for the workers to share; 0 if they are not told.

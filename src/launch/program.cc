@@ -16,6 +16,7 @@
 #include "launch/member_task.h"
 #include "launch/prepare_blas.h"
 #include "launch/restart_for_blas.h"
+#include "launch/run_evaluator.h"
 #include "launch/run_member.h"
 #include "launch/task_options.h"
 
@@ -98,6 +99,10 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     if (cluster.task && cluster.task->role == Role::kChief) {
       DefinitionsReader::Freeze(*this);
       return RunCoordinator(options, body);
+    }
+    if (cluster.task && cluster.task->role == Role::kEvaluator) {
+      PrepareBlas(who, 1, environment_);
+      return RunEvaluatorTask(options, *this);
     }
     if (cluster.task && cluster.task->role == Role::kWorker) {
       PrepareBlas(who,

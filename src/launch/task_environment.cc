@@ -27,6 +27,9 @@ std::string_view NameOf(std::string_view entry) {
 bool IsReplaced(std::string_view name, const TaskEnvironmentOptions& options) {
   if (name == "CAPSTAN_TLS") return !options.tls.empty();
   if (name == "CAPSTAN_TOKEN") return !options.token.empty();
+  if (name == "CAPSTAN_CHECKPOINT_DIR") {
+    return !options.checkpoint_directory.empty();
+  }
   if (name == "CAPSTAN_CONCURRENCY") return options.concurrency > 0;
   return std::find(kReplaced.begin(), kReplaced.end(), name) != kReplaced.end();
 }
@@ -56,6 +59,10 @@ std::vector<std::string> TaskEnvironment(
   if (!options.tls.empty()) environment.push_back("CAPSTAN_TLS=" + options.tls);
   if (!options.token.empty()) {
     environment.push_back("CAPSTAN_TOKEN=" + options.token);
+  }
+  if (!options.checkpoint_directory.empty()) {
+    environment.push_back("CAPSTAN_CHECKPOINT_DIR=" +
+                          options.checkpoint_directory);
   }
   if (options.concurrency > 0) {
     environment.push_back(

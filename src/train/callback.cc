@@ -32,6 +32,9 @@ void Callback::OnPredictEnd(Logs& /*logs*/) {}
 void Callback::OnPredictBatchBegin(int64_t /*batch*/, Logs& /*logs*/) {}
 void Callback::OnPredictBatchEnd(int64_t /*batch*/, Logs& /*logs*/) {}
 
+std::string Callback::State() const { return ""; }
+void Callback::SetState(const std::string&) {}
+
 void Callback::Attach(Trainer* trainer, const CallbackParams& params) {
   trainer_ = trainer;
   params_ = params;

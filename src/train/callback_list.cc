@@ -40,4 +40,24 @@ void CallbackList::CallOne(const Callback& callback, const char* hook,
   }
 }
 
+std::vector<std::pair<std::string, std::string>> CallbackList::States() const {
+  std::vector<std::pair<std::string, std::string>> states;
+  for (const CallbackHandle& callback : callbacks_) {
+    std::string state = callback->State();
+    if (!state.empty()) states.emplace_back(callback->Name(), std::move(state));
+  }
+  return states;
+}
+
+void CallbackList::SetStates(
+    const std::vector<std::pair<std::string, std::string>>& states) const {
+  auto next = states.begin();
+  for (const CallbackHandle& callback : callbacks_) {
+    if (next == states.end()) return;
+    if (callback->Name() != next->first) continue;
+    CallOne(*callback, "SetState", [&] { callback->SetState(next->second); });
+    ++next;
+  }
+}
+
 }  // namespace capstan

@@ -29,6 +29,12 @@ class CallbackList {
     }
   }
 
+  // Names and states, of all that have one.
+  std::vector<std::pair<std::string, std::string>> States() const;
+  // In the same order, of those of the same names; others are left out.
+  void SetStates(
+      const std::vector<std::pair<std::string, std::string>>& states) const;
+
  private:
   static void CallOne(const Callback& callback, const char* hook,
                       const std::function<void()>& call);

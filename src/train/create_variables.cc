@@ -47,7 +47,7 @@ void CreateModelVariables(ClusterCoordinator& coordinator,
                           const std::vector<ModelVariable>& variables,
                           const std::string& iterations,
                           const std::string& model,
-                          const Partitioner& partitioner) {
+                          const Partitioner& partitioner, bool initialize) {
   std::vector<VariableSpec> specs;
   std::vector<std::string> names;
   std::vector<VariableUpdate> initial;
@@ -73,7 +73,7 @@ void CreateModelVariables(ClusterCoordinator& coordinator,
                              "): use that one, or register the model again "
                              "under another name"));
   }
-  if (initial.empty()) return;
+  if (initial.empty() || !initialize) return;
   try {
     coordinator.Apply(Operation::kSet, initial);
   } catch (const Error&) {

@@ -23,6 +23,6 @@ void CreateModelVariables(ClusterCoordinator& coordinator,
                           const std::vector<ModelVariable>& variables,
                           const std::string& iterations,
                           const std::string& model,
-                          const Partitioner& partitioner);
+                          const Partitioner& partitioner, bool initialize);
 
 }  // namespace capstan

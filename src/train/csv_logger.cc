@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
+#include "base/open_folder.h"
 #include "capstan/callback.h"
 #include "capstan/error.h"
-#include "train/open_folder.h"
 
 namespace capstan {
 namespace {

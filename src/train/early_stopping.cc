@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "capstan/trainer.h"
+#include "train/callback_state.h"
 #include "train/monitor.h"
 
 namespace capstan {
@@ -48,6 +49,18 @@ void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
 void EarlyStopping::OnTrainEnd(Logs& /*logs*/) {
   if (!best_values_.empty()) trainer().SetValues(best_values_);
   best_values_.clear();
+}
+
+std::string EarlyStopping::State() const {
+  return EncodeState({waited_, best_, best_epoch_});
+}
+
+void EarlyStopping::SetState(const std::string& state) {
+  const auto numbers = DecodeState(state, 3);
+  waited_ = static_cast<int>(numbers[0].value_or(0));
+  best_ = numbers[1];
+  best_epoch_.reset();
+  if (numbers[2]) best_epoch_ = static_cast<int>(*numbers[2]);
 }
 
 }  // namespace capstan

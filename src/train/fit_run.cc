@@ -45,7 +45,8 @@ CallbackParams ParamsOf(const FitOptions& options, const ModelOrder& order,
 
 FitRun::FitRun(Trainer& trainer, Trainer::Impl& impl, const DatasetHandle& data,
                const FitOptions& options)
-    : impl_(impl),
+    : trainer_(trainer),
+      impl_(impl),
       options_(options),
       order_(OrderOf(impl, options)),
       table_(impl.coordinator.CreatePerWorkerResource(data.table())),
@@ -70,65 +71,115 @@ FitRun::FitRun(Trainer& trainer, Trainer::Impl& impl, const DatasetHandle& data,
         PlanEvaluation(impl.Count(*validation_table_), options.validation_steps,
                        std::nullopt, impl.coordinator.Status().workers);
   }
+  OpenCheckpoints();
+}
+
+FitRun::~FitRun() { impl_.cut_record = nullptr; }
+
+std::ostream& FitRun::Warnings() const {
+  return options_.terminal.warnings != nullptr ? *options_.terminal.warnings
+                                               : std::cerr;
 }
 
 History FitRun::Run() {
-  History history;
   impl_.stopping = false;
   impl_.resume_epoch = 0;
   impl_.progress = {};
+  if (!Begin()) return history_;
+  impl_.cut_record = [this] { return RecordAtCut(); };
   Logs none;
-  Logs last;
   callbacks_.Call("OnTrainBegin", &Callback::OnTrainBegin, none);
-  for (int epoch = std::max(options_.initial_epoch, impl_.resume_epoch);
-       epoch < options_.epochs && !impl_.stopping && !ended_; ++epoch) {
+  callbacks_.SetStates(left_states_);
+  // A callback may have restored something of its own.
+  if (impl_.resume_epoch > epoch_) {
+    epoch_ = impl_.resume_epoch;
+    batch_ = 0;
+    impl_.progress = {};
+  }
+  if (manager_ != nullptr && !manager_->latest()) Save();
+  bool over = false;
+  while (!over) {
+    try {
+      RunEpochs();
+      over = true;
+    } catch (...) {
+      if (!RollBack()) throw;
+    }
+  }
+  if (ended_) WarnOfEnd();
+  callbacks_.Call("OnTrainEnd", &Callback::OnTrainEnd, last_logs_);
+  FitRecord record = RecordNow();
+  record.done = true;
+  impl_.Publish(record);
+  if (manager_ != nullptr) {
+    ReportSaveError();
+    if (remove_backups_) RemoveBackups();
+  }
+  return history_;
+}
+
+void FitRun::RunEpochs() {
+  while (epoch_ < options_.epochs && !impl_.stopping && !ended_) {
+    const int epoch = epoch_;
     Logs begin;
     callbacks_.Call("OnEpochBegin", &Callback::OnEpochBegin, epoch, begin);
-    std::optional<Logs> logs;
+    bool any = false;
     try {
-      logs = TrainEpoch(epoch);
+      any = TrainEpoch();
     } catch (...) {
       Abandon();
       throw;
     }
     impl_.PublishIterations();
-    if (!logs) break;
-    Validate(epoch, *logs);
-    callbacks_.Call("OnEpochEnd", &Callback::OnEpochEnd, epoch, *logs);
-    history.Add(epoch, *logs);
-    last = *logs;
+    if (!any) break;
+    Logs logs = LogsOf(impl_.progress.report, order_, metrics_);
+    Validate(epoch, logs);
+    callbacks_.Call("OnEpochEnd", &Callback::OnEpochEnd, epoch, logs);
+    history_.Add(epoch, logs);
+    last_logs_ = logs;
+    ++epoch_;
+    batch_ = 0;
+    impl_.progress = {.epoch = epoch_,
+                      .batches_per_epoch = steps_.batches_per_epoch()};
+    for (const std::unique_ptr<MetricState>& metric : metrics_) {
+      metric->Reset();
+    }
+    impl_.Publish(RecordNow());
+    MaybeSave(true);
   }
-  if (ended_) WarnOfEnd();
-  callbacks_.Call("OnTrainEnd", &Callback::OnTrainEnd, last);
-  return history;
 }
 
-std::optional<Logs> FitRun::TrainEpoch(int epoch) {
-  impl_.progress = {.epoch = epoch,
-                    .batches_per_epoch = steps_.batches_per_epoch()};
-  for (const std::unique_ptr<MetricState>& metric : metrics_) metric->Reset();
-  next_ = 0;
+bool FitRun::TrainEpoch() {
+  impl_.progress.epoch = epoch_;
+  impl_.progress.batches_per_epoch = steps_.batches_per_epoch();
+  next_ = batch_;
   batch_logs_.clear();
-  while (true) {
-    Fill(epoch);
-    if (pending_.empty()) break;
-    Take();
+  while (next_ < steps_.batches_per_epoch() && !impl_.stopping && !ended_) {
+    OpenBlock();
+    for (Fill(); !pending_.empty(); Fill()) {
+      Take();
+      MaybeSave(false);
+    }
+    // In synchronous training, for the last round.
+    impl_.coordinator.Join();
+    CloseBlock();
   }
-  // In synchronous training, for the last round.
-  impl_.coordinator.Join();
-  const StepReport& sum = impl_.progress.report;
-  if (sum.batches == 0) return std::nullopt;
-  return LogsOf(sum, order_, metrics_);
+  return impl_.progress.report.batches != 0;
 }
 
-void FitRun::Fill(int epoch) {
+void FitRun::ScheduleNext() {
+  const std::int64_t batches = steps_.BatchesFrom(next_);
+  pending_.push_back(
+      {steps_.Schedule(StepOf(next_), epoch_, next_), next_ + batches - 1});
+  next_ += batches;
+}
+
+void FitRun::Fill() {
   while (!impl_.stopping && !ended_ && next_ < steps_.batches_per_epoch() &&
-         pending_.size() < window_) {
+         StepOf(next_) < block_->end() && pending_.size() < window_) {
     // Workers come and go.
     if (scheduled_++ % kStepsBetweenLooks == 0) window_ = impl_.Window(window_);
-    const std::int64_t batches = steps_.BatchesFrom(next_);
-    pending_.push_back({steps_.Schedule(epoch, next_), next_ + batches - 1});
-    next_ += batches;
+    ScheduleNext();
   }
 }
 
@@ -147,6 +198,8 @@ void FitRun::Take() {
   AddReport(impl_.progress.report, metrics_, report);
   impl_.progress.batches += static_cast<std::int64_t>(report.batches);
   ended_ = ended_ || report.end_of_data;
+  batch_ = batch + 1;
+  Account(batch);
   if (report.batches == 0) return;
   batch_logs_ = LogsOf(impl_.progress.report, order_, metrics_);
   callbacks_.Call("OnTrainBatchEnd", &Callback::OnTrainBatchEnd, batch,
@@ -174,7 +227,9 @@ void FitRun::Drain() noexcept {
       }
     }
     pending_.clear();
-    impl_.PublishIterations();
+    CloseBlock();
+    // It would wait for a lost server for as long as an update may.
+    if (!impl_.coordinator.LostServer()) impl_.PublishIterations();
   } catch (const std::exception&) {
     // The failure that led here says more.
   }
@@ -190,16 +245,13 @@ void FitRun::Validate(int epoch, Logs& logs) {
 }
 
 void FitRun::WarnOfEnd() const {
-  std::ostream& out = options_.terminal.warnings != nullptr
-                          ? *options_.terminal.warnings
-                          : std::cerr;
-  out << fmt::format(
+  Warnings() << fmt::format(
       "warning: the input of a worker ran out of data after {} batches in all, "
       "and the training ends. Each worker's dataset must give at least "
       "steps_per_epoch * epochs batches ({} here, for all workers together): "
       "repeat it, or leave out steps_per_epoch.\n",
       impl_.iterations, steps_.batches_per_epoch() * options_.epochs);
-  out.flush();
+  Warnings().flush();
 }
 
 History Trainer::Fit(const DatasetHandle& data, const FitOptions& options) {

@@ -1,6 +1,12 @@
 // One call of Fit.
+//
+// Where it is, is always known to the servers too, as a record that goes with
+// the numbers of the steps that are over (coordinator/job_record.h): so a Fit
+// whose coordinator was killed goes on in a new one with the first step that is
+// not done. A checkpoint has the same record, of the moment it was cut.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -8,9 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "capstan/checkpoint.h"
 #include "capstan/trainer.h"
+#include "coordinator/step_ledger.h"
 #include "train/callback_list.h"
 #include "train/evaluation.h"
+#include "train/fit_record.h"
 #include "train/fit_steps.h"
 #include "train/trainer_impl.h"
 
@@ -22,21 +31,29 @@ class FitRun {
   // Throws kInvalidArgument for options that make no sense with the data.
   FitRun(Trainer& trainer, Trainer::Impl& impl, const DatasetHandle& data,
          const FitOptions& options);
+  ~FitRun();
+  FitRun(const FitRun&) = delete;
+  FitRun& operator=(const FitRun&) = delete;
 
   History Run();
 
  private:
+  using Steady = std::chrono::steady_clock;
   // What was scheduled and not yet reported.
   struct Pending {
     RemoteValue<StepReport> value;
     std::int64_t last = 0;  // its last batch
   };
 
-  // Trains one epoch, and returns what was measured; nothing if there was not a
-  // single batch.
-  std::optional<Logs> TrainEpoch(int epoch);
+  // --- fit_run.cc
+
+  // From where it is to its end. Throws what a step or a callback throws.
+  void RunEpochs();
+  // Trains the rest of the epoch; false if there was not a single batch.
+  bool TrainEpoch();
   // Schedules as much as may be unfinished.
-  void Fill(int epoch);
+  void Fill();
+  void ScheduleNext();
   // Waits for the oldest step, counts it and tells the callbacks.
   void Take();
   // When something has failed: waits for the steps that are unfinished and
@@ -45,7 +62,46 @@ class FitRun {
   void Drain() noexcept;
   void Validate(int epoch, Logs& logs);
   void WarnOfEnd() const;
+  std::ostream& Warnings() const;
 
+  // --- fit_resume.cc: where it begins, and where it is.
+
+  // Finds out where to begin: where a coordinator before this one was, with
+  // the newest checkpoint, or at the beginning. False if this call was over
+  // then.
+  bool Begin();
+  void GoTo(const FitRecord& record);
+  // As it is now, without what is pending; and with what of that is done.
+  FitRecord RecordNow() const;
+  FitRecord RecordAtCut() const;
+  // Numbers the steps of the rest of the epoch, and tells the servers.
+  void OpenBlock();
+  // The steps up to that of `batch` are in the record, if it is time to.
+  void Account(std::int64_t batch);
+  void CloseBlock();
+  std::uint64_t StepOf(std::int64_t batch) const;
+  // Steps in a round; 1 if there are none.
+  std::int64_t Places() const;
+
+  // --- fit_checkpoints.cc
+
+  void OpenCheckpoints();
+  // Saves if it is time to, at the end of an epoch or not.
+  void MaybeSave(bool end_of_epoch);
+  void Save();
+  void ReportSaveError();
+  // After a server was lost: goes back to the newest checkpoint. False if that
+  // is not what is wrong, or there is none.
+  bool RollBack();
+  // The part of it that is done again if a server is lost meanwhile: since
+  // `begin`, with `had` iterations then. False if the checkpoint is none of
+  // this call, or it leads nowhere.
+  bool GoBack(Steady::time_point begin, std::int64_t had);
+  // The newest one; says which were passed over.
+  RestoreReport RestoreNewest();
+  void RemoveBackups();
+
+  Trainer& trainer_;
   Trainer::Impl& impl_;
   const FitOptions& options_;
   const ModelOrder order_;
@@ -58,12 +114,31 @@ class FitRun {
   CallbackList callbacks_;
   const std::vector<std::unique_ptr<MetricState>> metrics_;
 
+  // Where it is.
+  int epoch_ = 0;
+  std::int64_t batch_ = 0;  // the next that is to be reported
+  History history_;
+  // Of callbacks, when it was left.
+  std::vector<std::pair<std::string, std::string>> left_states_;
+  std::optional<StepBlock> block_;
+  std::int64_t block_batch_ = 0;
+  Steady::time_point accounted_;
+
   std::size_t window_ = 1;       // how many may be unfinished
   std::uint64_t scheduled_ = 0;  // steps
   std::deque<Pending> pending_;
   std::int64_t next_ = 0;  // batch to schedule
   bool ended_ = false;     // an iterator has
   Logs batch_logs_;
+  Logs last_logs_;
+
+  FitCheckpoint checkpoint_;
+  bool remove_backups_ = false;
+  std::unique_ptr<CheckpointManager> manager_;
+  std::int64_t saved_at_ = 0;  // iterations
+  Steady::time_point saved_time_;
+  int rollbacks_ = 0;  // to the same place, one after the other
+  std::int64_t rolled_back_to_ = -1;
 };
 
 }  // namespace capstan

@@ -54,12 +54,13 @@ std::int64_t FitSteps::BatchesFrom(std::int64_t first) const {
   return std::min(per_execution_, batches_ - first);
 }
 
-RemoteValue<StepReport> FitSteps::Schedule(int epoch, std::int64_t first) {
+RemoteValue<StepReport> FitSteps::Schedule(std::uint64_t step, int epoch,
+                                           std::int64_t first) {
   const Model::Impl& model = trainer_.model.impl();
   const std::int64_t batches = BatchesFrom(first);
   if (iterators_) {
-    return trainer_.coordinator.Schedule(
-        model.train, trainer_.replicas, *iterators_,
+    return trainer_.coordinator.ScheduleAs(
+        step, model.train, trainer_.replicas, *iterators_,
         static_cast<std::uint64_t>(batches), order_);
   }
   DataRange range;
@@ -68,8 +69,8 @@ RemoteValue<StepReport> FitSteps::Schedule(int epoch, std::int64_t first) {
   // With a part set aside, each epoch must have the same elements.
   range.epoch = batches_ == split_end_ ? static_cast<std::uint64_t>(epoch) : 0;
   range.index = static_cast<std::uint64_t>(first / per_execution_);
-  return trainer_.coordinator.Schedule(model.train_range, trainer_.replicas,
-                                       table_, range, order_);
+  return trainer_.coordinator.ScheduleAs(
+      step, model.train_range, trainer_.replicas, table_, range, order_);
 }
 
 }  // namespace capstan

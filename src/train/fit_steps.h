@@ -28,7 +28,9 @@ class FitSteps {
 
   // Schedules the batches from `first` on of an epoch; at most
   // steps_per_execution of them, in one step.
-  RemoteValue<StepReport> Schedule(int epoch, std::int64_t first);
+  // As the step `step`, which is reserved.
+  RemoteValue<StepReport> Schedule(std::uint64_t step, int epoch,
+                                   std::int64_t first);
   // How many those are.
   std::int64_t BatchesFrom(std::int64_t first) const;
 

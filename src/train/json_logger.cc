@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/open_folder.h"
 #include "capstan/callback.h"
 #include "capstan/error.h"
 #include "train/json_text.h"
-#include "train/open_folder.h"
 
 namespace capstan {
 

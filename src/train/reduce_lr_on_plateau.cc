@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/error.h"
 #include "capstan/trainer.h"
+#include "train/callback_state.h"
 #include "train/monitor.h"
 
 namespace capstan {
@@ -44,6 +45,17 @@ void ReduceLROnPlateau::OnEpochEnd(int /*epoch*/, Logs& logs) {
   trainer().SetLearningRate(std::max(rate * options_.factor, options_.min_lr));
   cooling_ = options_.cooldown;
   waited_ = 0;
+}
+
+std::string ReduceLROnPlateau::State() const {
+  return EncodeState({waited_, best_, cooling_});
+}
+
+void ReduceLROnPlateau::SetState(const std::string& state) {
+  const auto numbers = DecodeState(state, 3);
+  waited_ = static_cast<int>(numbers[0].value_or(0));
+  best_ = numbers[1];
+  cooling_ = static_cast<int>(numbers[2].value_or(0));
 }
 
 }  // namespace capstan

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/open_folder.h"
 #include "checkpoint/safetensors.h"
-#include "train/open_folder.h"
 
 namespace capstan {
 

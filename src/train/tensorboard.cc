@@ -6,11 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/open_folder.h"
 #include "base/real_clock.h"
 #include "capstan/error.h"
 #include "capstan/trainer.h"
 #include "metrics/event_file.h"
-#include "train/open_folder.h"
 
 namespace capstan {
 namespace {

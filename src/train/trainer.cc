@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/error.h"
+#include "coordinator/front.h"
 #include "optimizer/learning_rate.h"
 #include "train/create_variables.h"
 #include "train/trainer_impl.h"
@@ -53,6 +54,21 @@ void Trainer::Impl::PublishIterations() {
   coordinator.Assign(IterationsName(), Tensor::Scalar(iterations));
 }
 
+void Trainer::Impl::Publish(const FitRecord& record) {
+  CoordinatorMaker::ImplOf(coordinator)
+      ->dispatcher.variables()
+      .records()
+      .Set(RecordKey(), EncodeFitRecord(record));
+}
+
+void Trainer::Impl::AdoptRecord(const FitRecord& record) {
+  iterations = record.iterations;
+  if (!record.learning_rate) return;
+  rate_set = record.learning_rate;
+  coordinator.SetLearningRate(rate_follows, *rate_set);
+  RateOf(options.optimizer) = *rate_set;
+}
+
 DataCount Trainer::Impl::Count(const Model::Impl::Table& table) {
   const RemoteValue<DataCount> count =
       coordinator.Schedule(model.impl().count, table);
@@ -94,9 +110,21 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
   }
   impl_->variables =
       CompleteVariables(std::move(variables), model.name(), impl_->options);
+  if (impl_->coordinator.attached()) {
+    const std::optional<std::string> record =
+        impl_->coordinator.Record(impl_->RecordKey());
+    if (record) impl_->left = DecodeFitRecord(*record);
+  }
   CreateModelVariables(impl_->coordinator, impl_->variables,
                        impl_->IterationsName(), model.name(),
-                       impl_->options.partitioner);
+                       impl_->options.partitioner, !impl_->left.has_value());
+  if (impl_->left) {
+    impl_->iterations = impl_->left->iterations;
+    impl_->rate_set = impl_->left->learning_rate;
+    if (impl_->rate_set) RateOf(impl_->options.optimizer) = *impl_->rate_set;
+  } else {
+    impl_->Publish({});
+  }
   // They are on the servers now.
   for (ModelVariable& variable : impl_->variables) variable.initial.reset();
 }
@@ -106,6 +134,32 @@ Trainer::~Trainer() = default;
 void Trainer::SetLearningRate(double rate) {
   impl_->coordinator.SetLearningRate(impl_->rate_follows, rate);
   RateOf(impl_->options.optimizer) = rate;
+  impl_->rate_set = rate;
+}
+
+std::string Trainer::SaveCheckpoint(CheckpointManager& manager) {
+  return manager.Save([this] {
+    FitRecord record;
+    if (impl_->cut_record) {
+      record = impl_->cut_record();
+    } else {
+      record.iterations = impl_->iterations;
+      record.learning_rate = impl_->rate_set;
+    }
+    return std::map<std::string, std::string>{
+        {impl_->RecordKey(), EncodeFitRecord(record)}};
+  });
+}
+
+RestoreReport Trainer::RestoreCheckpoint(CheckpointManager& manager,
+                                         const RestoreOptions& options) {
+  RestoreReport report = manager.Restore(options);
+  const auto found = report.records.find(impl_->RecordKey());
+  if (found != report.records.end()) {
+    impl_->AdoptRecord(DecodeFitRecord(found->second));
+    impl_->PublishIterations();
+  }
+  return report;
 }
 
 double Trainer::learning_rate() const {

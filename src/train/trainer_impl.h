@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "capstan/trainer.h"
+#include "train/fit_record.h"
 #include "train/model.h"
 
 namespace capstan {
@@ -21,6 +24,12 @@ struct Trainer::Impl {
     iterations += static_cast<std::int64_t>(batches);
   }
   void PublishIterations();
+
+  // Under which the servers keep where it is.
+  std::string RecordKey() const { return "trainer/" + model.name(); }
+  void Publish(const FitRecord& record);
+  // The counts and the learning rate are those of `record`.
+  void AdoptRecord(const FitRecord& record);
 
   // How many elements a dataset has, as a worker sees it.
   DataCount Count(const Model::Impl::Table& table);
@@ -39,6 +48,11 @@ struct Trainer::Impl {
   std::uint64_t calls = 0;  // of Fit
   bool stopping = false;
   int resume_epoch = 0;
+  std::optional<double> rate_set;  // by SetLearningRate
+  // What a coordinator before this one, or a checkpoint, has left.
+  std::optional<FitRecord> left;
+  // While Fit runs: where it is, if nothing is under way.
+  std::function<FitRecord()> cut_record;
   TrainProgress progress;
 };
 

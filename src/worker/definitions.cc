@@ -55,6 +55,18 @@ void Definitions::Add(ResourceDefinition definition) {
   impl_->Add("resource", impl_->list->resources, std::move(definition));
 }
 
+void Definitions::SetEvaluator(EvaluatorBody body) {
+  if (impl_->frozen) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                "the evaluator is defined too late: define everything before "
+                "Run, in every task");
+  }
+  if (impl_->list->evaluator != nullptr) {
+    throw Error(ErrorCode::kAlreadyExists, "there is an evaluator already");
+  }
+  impl_->list->evaluator = std::move(body);
+}
+
 std::shared_ptr<const DefinitionList> DefinitionsReader::Freeze(
     const Definitions& definitions) {
   definitions.impl_->frozen = true;

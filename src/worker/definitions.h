@@ -12,6 +12,7 @@ namespace capstan {
 struct DefinitionList {
   std::vector<FunctionDefinition> functions;
   std::vector<ResourceDefinition> resources;
+  EvaluatorBody evaluator;  // null if there is none
 };
 
 struct DefinitionsReader {

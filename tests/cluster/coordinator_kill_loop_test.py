@@ -13,8 +13,8 @@ import unittest
 
 from processes import BIN, CAPSTAN, PATIENCE, environment
 
-KILL_WORKERS = (pathlib.Path(__file__).resolve().parents[2] / "tools" /
-                "kill_workers")
+KILL_TASKS = (pathlib.Path(__file__).resolve().parents[2] / "tools" /
+                "kill_tasks")
 EPOCHS = 300
 STEPS_PER_EPOCH = 200
 KILLS = 3  # at least, or the test says nothing
@@ -40,7 +40,7 @@ class KillLoop(unittest.TestCase):
         job = self.popen(CAPSTAN, "run", "-w", "4", "-s", "2",
                          "--max-restarts", "1000", "--", BIN / "custom_loop",
                          str(EPOCHS))
-        killer = self.popen(KILL_WORKERS, str(job.pid), "--seed", "1")
+        killer = self.popen(KILL_TASKS, str(job.pid), "--seed", "1")
         text, _ = job.communicate(timeout=5 * PATIENCE)
         self.assertEqual(job.returncode, 0, text)
         kills, _ = killer.communicate(timeout=PATIENCE)
@@ -50,7 +50,7 @@ class KillLoop(unittest.TestCase):
             last, "chief/0: 1.000 2.000 3.000 4.000 5.000 6.000 7.000 8.000 "
             f"after {EPOCHS * STEPS_PER_EPOCH} steps", text)
         # It was worth the name.
-        killed = int(re.search(r"(\d+) workers killed", kills).group(1))
+        killed = int(re.search(r"(\d+) tasks killed", kills).group(1))
         self.assertGreaterEqual(killed, KILLS, kills)
 
 

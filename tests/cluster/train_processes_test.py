@@ -34,18 +34,18 @@ LOOK = 0.005  # seconds between two looks at something
 STEP = 0.003  # seconds, about: a kill comes so long after its place
 
 
-def load_kill_workers():
-    """tools/kill_workers as a module."""
-    path = str(TOOLS / "kill_workers")
-    loader = importlib.machinery.SourceFileLoader("kill_workers", path)
-    spec = importlib.util.spec_from_loader("kill_workers", loader)
+def load_kill_tasks():
+    """tools/kill_tasks as a module."""
+    path = str(TOOLS / "kill_tasks")
+    loader = importlib.machinery.SourceFileLoader("kill_tasks", path)
+    spec = importlib.util.spec_from_loader("kill_tasks", loader)
     module = importlib.util.module_from_spec(spec)
     sys.dont_write_bytecode = True
     loader.exec_module(module)
     return module
 
 
-KILL_WORKERS = load_kill_workers()
+KILL_TASKS = load_kill_tasks()
 
 
 class Job:
@@ -96,7 +96,7 @@ class Job:
     def kill_one(self):
         deadline = time.monotonic() + PATIENCE
         # All may be about to be restarted.
-        while not KILL_WORKERS.kill_one(self.process.pid, self.choose.choice):
+        while not KILL_TASKS.kill_one(self.process.pid, self.choose.choice):
             if time.monotonic() > deadline:
                 return
             time.sleep(LOOK)

@@ -1,12 +1,15 @@
 // Trains, evaluates and asks a small model, and prints what came of it, to the
 // last bit.
 //
-//   train_program sync|async FOLDER [PHASE=N ...]
+//   train_program sync|async FOLDER [PHASE=N ...] [every=N]
 //
 // PHASE is fit, evaluate or predict. When step N of Fit has ended, or piece N
 // of the others, and at the end of each phase, the coordinator prints "at PHASE
-// N" and waits for a file PHASE-N in FOLDER. Then it prints
+// N" and waits for a file PHASE-N in FOLDER. With every=N, Fit saves a
+// checkpoint every N steps, if the job has a directory for them. It prints
 //
+//   begins N                iterations that were done before this coordinator
+//   first N                 the first step of Fit that it has seen the end of
 //   result NAME VALUE       the same whatever dies, but in async training only
 //                           the number of iterations
 //   reference VALUE         the parameters that one process computes: k batches
@@ -96,7 +99,11 @@ class Stops : public Callback {
 
   void OnEpochBegin(int epoch, Logs&) override { epoch_ = epoch; }
   void OnTrainBatchEnd(std::int64_t batch, Logs&) override {
-    StopAt("fit", epoch_ * kTrainBatches + batch);
+    const std::int64_t step = epoch_ * kTrainBatches + batch;
+    if (!std::exchange(begun_, true)) {
+      std::cout << "first " << step << std::endl;
+    }
+    StopAt("fit", step);
   }
   void OnTestBatchEnd(std::int64_t batch, Logs&) override {
     StopAt("evaluate", batch);
@@ -120,6 +127,7 @@ class Stops : public Callback {
   const std::filesystem::path folder_;
   std::map<std::string, std::set<std::int64_t>> stops_;
   std::int64_t epoch_ = 0;
+  bool begun_ = false;
 };
 
 // FNV-1a.
@@ -172,10 +180,13 @@ class Retries {
 };
 
 void Fit(Trainer& trainer, const DatasetHandle& data,
-         const CallbackHandle& stops) {
-  const History history = trainer.Fit(
-      data,
-      {.epochs = kEpochs, .callbacks = {stops}, .verbose = Verbose::kSilent});
+         const CallbackHandle& stops, std::int64_t save_every) {
+  FitOptions options;
+  options.epochs = kEpochs;
+  options.callbacks = {stops};
+  options.verbose = Verbose::kSilent;
+  options.checkpoint.every_steps = save_every;
+  const History history = trainer.Fit(data, options);
   PrintResult("iterations", std::to_string(trainer.iterations()));
   for (const auto& [name, series] : history.series()) {
     for (const double value : series) PrintResult(name, Exactly(value));
@@ -203,20 +214,32 @@ void Predict(Trainer& trainer, const DatasetHandle& data,
               outputs.shape().ToString() + HashOf(outputs.view().bytes()));
 }
 
-std::shared_ptr<Stops> ReadStops(int argc, char** argv) {
-  auto stops = std::make_shared<Stops>(argv[2]);
+struct Arguments {
+  std::shared_ptr<Stops> stops;
+  std::int64_t save_every = 0;  // 0: at the ends of epochs only
+};
+
+Arguments ReadArguments(int argc, char** argv) {
+  Arguments arguments;
+  arguments.stops = std::make_shared<Stops>(argv[2]);
   for (int i = 3; i < argc; ++i) {
     const std::string text = argv[i];
-    const std::string phase = text.substr(0, text.find('='));
-    stops->Add(phase, std::stoll(text.substr(phase.size() + 1)));
+    const std::string name = text.substr(0, text.find('='));
+    const std::int64_t number = std::stoll(text.substr(name.size() + 1));
+    if (name == "every") {
+      arguments.save_every = number;
+    } else {
+      arguments.stops->Add(name, number);
+    }
   }
-  return stops;
+  return arguments;
 }
 
 int Main(int argc, char** argv) {
   if (argc < 3) throw std::invalid_argument("train_program sync|async FOLDER");
   const bool sync = argv[1] == std::string("sync");
-  const std::shared_ptr<Stops> stops = ReadStops(argc, argv);
+  const Arguments arguments = ReadArguments(argc, argv);
+  const std::shared_ptr<Stops>& stops = arguments.stops;
   Program program(argc, argv);
   const Model model = AddModel(
       program, {.name = "linear",
@@ -233,8 +256,9 @@ int Main(int argc, char** argv) {
     // That a worker dies again and again is no step's fault here.
     const ClusterCoordinator coordinator(cluster, {.max_lost_workers = 1000});
     Trainer trainer(coordinator, model, options);
+    std::cout << "begins " << trainer.iterations() << std::endl;
     Retries retries(trainer);
-    Fit(trainer, train, stops);
+    Fit(trainer, train, stops, arguments.save_every);
     retries.Print("fit");
     Evaluate(trainer, test, stops);
     retries.Print("evaluate");

@@ -1,0 +1,169 @@
+#include "coordinator/job_record.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan {
+namespace {
+
+using Json = nlohmann::json;
+
+// Versions between the first and the last that wait for their steps to be over.
+constexpr size_t kMostVersions = 16;
+
+}  // namespace
+
+std::string EncodeJobRecord(const JobRecord& record) {
+  Json blocks = Json::object();
+  for (const auto& [key, block] : record.blocks) {
+    blocks[key] = {block.first, block.count, block.first_round};
+  }
+  const Json json = {{"sequence", record.sequence},
+                     {"parts", record.parts},
+                     {"blocks", std::move(blocks)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    JobRecord record;
+    record.sequence = json.at("sequence").get<uint64_t>();
+    record.parts = json.at("parts").get<std::map<std::string, std::string>>();
+    for (const auto& [key, block] : json.at("blocks").items()) {
+      StepBlock& read = record.blocks[key];
+      read.first = block.at(0).get<uint64_t>();
+      read.count = block.at(1).get<uint64_t>();
+      read.first_round = block.at(2).get<uint64_t>();
+      if (read.first == 0 || read.count == 0 ||
+          read.count > (uint64_t{1} << 32) ||
+          read.first > UINT64_MAX - read.count) {
+        return absl::DataLossError(
+            absl::StrCat("the job's record has a block of ", read.count,
+                         " steps from ", read.first, " on"));
+      }
+    }
+    return record;
+  } catch (const Json::exception& error) {
+    return absl::DataLossError(
+        absl::StrCat("the job's record cannot be read: ", error.what()));
+  }
+}
+
+void RecordKeeper::Load(JobRecord record, uint64_t watermark) {
+  const std::lock_guard lock(mutex_);
+  Version version;
+  // Others may have an older one.
+  told_ = 0;
+  version.step = watermark;
+  if (!record.blocks.empty()) version.limit = watermark;
+  version.record = std::move(record);
+  versions_.clear();
+  versions_.push_back(std::move(version));
+}
+
+std::optional<std::string> RecordKeeper::Find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const JobRecord& now = versions_.back().record;
+  const auto found = now.parts.find(key);
+  if (found == now.parts.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<StepBlock> RecordKeeper::FindBlock(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const JobRecord& now = versions_.back().record;
+  const auto found = now.blocks.find(key);
+  if (found == now.blocks.end()) return std::nullopt;
+  return found->second;
+}
+
+std::map<std::string, std::string> RecordKeeper::parts() const {
+  const std::lock_guard lock(mutex_);
+  return versions_.back().record.parts;
+}
+
+RecordKeeper::Version& RecordKeeper::Change() {
+  // The last one always stays, and one that can be told soon.
+  if (versions_.size() > kMostVersions) {
+    versions_.erase(versions_.end() - 2);
+  }
+  versions_.push_back(versions_.back());
+  Version& now = versions_.back();
+  ++now.record.sequence;
+  return now;
+}
+
+void RecordKeeper::Set(const std::string& key, std::string value) {
+  const std::lock_guard lock(mutex_);
+  Change().record.parts[key] = std::move(value);
+}
+
+void RecordKeeper::Erase(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  Change().record.parts.erase(key);
+}
+
+void RecordKeeper::OpenBlock(const std::string& key, const StepBlock& block,
+                             std::string value) {
+  const std::lock_guard lock(mutex_);
+  Version& now = Change();
+  now.record.parts[key] = std::move(value);
+  now.record.blocks[key] = block;
+  // No record without the block may be told with a step of it as over.
+  for (Version& version : versions_) {
+    version.limit = std::min(version.limit, block.first - 1);
+  }
+}
+
+void RecordKeeper::Account(const std::string& key, std::string value,
+                           uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  Version& now = Change();
+  now.record.parts[key] = std::move(value);
+  now.step = step;
+  now.limit = step;
+}
+
+void RecordKeeper::CloseBlock(const std::string& key, std::string value) {
+  const std::lock_guard lock(mutex_);
+  Version& now = Change();
+  now.record.parts[key] = std::move(value);
+  const auto block = now.record.blocks.find(key);
+  if (block == now.record.blocks.end()) return;
+  now.step = block->second.end() - 1;
+  now.limit = std::numeric_limits<uint64_t>::max();
+  now.record.blocks.erase(block);
+}
+
+RecordKeeper::Notice RecordKeeper::Next(uint64_t watermark) const {
+  const std::lock_guard lock(mutex_);
+  const Version* best = &versions_.front();
+  for (const Version& version : versions_) {
+    if (version.step <= watermark) best = &version;
+  }
+  Notice notice;
+  notice.watermark = std::min(watermark, best->limit);
+  notice.sequence = best->record.sequence;
+  if (notice.sequence != told_) notice.record = EncodeJobRecord(best->record);
+  return notice;
+}
+
+void RecordKeeper::Told(const Notice& notice) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::max(told_, notice.sequence);
+  while (versions_.size() > 1 &&
+         versions_.front().record.sequence < notice.sequence) {
+    versions_.pop_front();
+  }
+}
+
+void RecordKeeper::ForgetTold() {
+  const std::lock_guard lock(mutex_);
+  told_ = 0;
+}
+
+}  // namespace capstan

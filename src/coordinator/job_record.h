@@ -1,0 +1,89 @@
+// What a coordinator leaves with the servers, beside the watermark, for one
+// that takes over: how far the parts of the program are, and which steps they
+// have numbered in advance.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "coordinator/step_ledger.h"
+
+namespace capstan {
+
+// A value.
+struct JobRecord {
+  // Counts the changes: of two records, which is the newer.
+  uint64_t sequence = 0;
+  // Text in UTF-8, by whose it is.
+  std::map<std::string, std::string> parts;
+  // The steps that a part has numbered, by the same.
+  std::map<std::string, StepBlock> blocks;
+  friend bool operator==(const JobRecord&, const JobRecord&) = default;
+};
+
+std::string EncodeJobRecord(const JobRecord& record);
+// DataLoss if it is none.
+absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text);
+
+// Keeps the record and the watermark together. The part that has a block says
+// what became of its steps, one after the other; a step counts as over for a
+// coordinator to come only once the record says so: else it would neither be
+// run again nor be counted.
+//
+// Thread-safe.
+class RecordKeeper {
+ public:
+  // Goes on with what another coordinator has left, with this watermark.
+  void Load(JobRecord record, uint64_t watermark);
+
+  std::optional<std::string> Find(const std::string& key) const;
+  std::optional<StepBlock> FindBlock(const std::string& key) const;
+  std::map<std::string, std::string> parts() const;
+
+  void Set(const std::string& key, std::string value);
+  void Erase(const std::string& key);
+  // Begins a block, of which no step has begun. The servers must have it before
+  // one does.
+  void OpenBlock(const std::string& key, const StepBlock& block,
+                 std::string value);
+  // `value` has all that came of the block's steps up to `step`.
+  void Account(const std::string& key, std::string value, uint64_t step);
+  // The same of all that were begun; the block is over.
+  void CloseBlock(const std::string& key, std::string value);
+
+  // What to tell the servers when all steps up to `watermark` are over.
+  struct Notice {
+    uint64_t watermark = 0;
+    uint64_t sequence = 0;
+    std::string record;  // empty: as it was
+  };
+  Notice Next(uint64_t watermark) const;
+  // They were told.
+  void Told(const Notice& notice);
+  // They have forgotten it.
+  void ForgetTold();
+
+ private:
+  struct Version {
+    JobRecord record;
+    uint64_t step = 0;  // it has what came of the steps up to this
+    uint64_t limit = std::numeric_limits<uint64_t>::max();  // of the watermark
+  };
+  // With the lock held.
+  Version& Change();
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_. The first is what the servers have, or one that they
+  // are to have next; never empty.
+  std::deque<Version> versions_ = {Version()};
+  uint64_t told_ = 0;  // the sequence that the servers have
+};
+
+}  // namespace capstan

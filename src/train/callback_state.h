@@ -1,0 +1,17 @@
+// What callbacks remember, as text: a few numbers, each of which may be
+// missing.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace capstan {
+
+std::string EncodeState(std::initializer_list<std::optional<double>> numbers);
+// As many as `count`; none at all if it is something else. Pure.
+std::vector<std::optional<double>> DecodeState(const std::string& text,
+                                               size_t count);
+
+}  // namespace capstan

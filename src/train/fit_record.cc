@@ -1,0 +1,116 @@
+#include "train/fit_record.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/error.h"
+
+namespace capstan {
+namespace {
+
+using Json = nlohmann::json;
+
+// JSON has no name for what is no number.
+double NumberOf(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN()
+                        : json.get<double>();
+}
+
+Json ToJson(const StepReport& report) {
+  return {
+      {"batches", report.batches},
+      {"examples", report.examples},
+      {"loss_sum", report.loss_sum},
+      {"weight_sum", report.weight_sum},
+      {"metrics", report.metric_states},
+      {"ns",
+       {report.data_ns, report.pull_ns, report.compute_ns, report.push_ns}}};
+}
+
+StepReport ReportOf(const Json& json) {
+  StepReport report;
+  report.batches = json.at("batches").get<std::uint64_t>();
+  report.examples = json.at("examples").get<std::uint64_t>();
+  report.loss_sum = NumberOf(json.at("loss_sum"));
+  report.weight_sum = NumberOf(json.at("weight_sum"));
+  for (const Json& state : json.at("metrics")) {
+    std::vector<double>& numbers = report.metric_states.emplace_back();
+    for (const Json& number : state) numbers.push_back(NumberOf(number));
+  }
+  const Json& ns = json.at("ns");
+  report.data_ns = ns.at(0).get<std::int64_t>();
+  report.pull_ns = ns.at(1).get<std::int64_t>();
+  report.compute_ns = ns.at(2).get<std::int64_t>();
+  report.push_ns = ns.at(3).get<std::int64_t>();
+  return report;
+}
+
+Json ToJson(const History& history) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < history.epochs().size(); ++i) {
+    rows.push_back({history.epochs()[i], history.rows()[i]});
+  }
+  return rows;
+}
+
+History HistoryOf(const Json& json) {
+  History history;
+  for (const Json& row : json) {
+    Logs logs;
+    for (const auto& [name, value] : row.at(1).items()) {
+      logs[name] = NumberOf(value);
+    }
+    history.Add(row.at(0).get<int>(), logs);
+  }
+  return history;
+}
+
+}  // namespace
+
+std::string EncodeFitRecord(const FitRecord& record) {
+  Json json = {{"call", record.call},
+               {"done", record.done},
+               {"epoch", record.epoch},
+               {"batch", record.batch},
+               {"block_batch", record.block_batch},
+               {"iterations", record.iterations},
+               {"report", ToJson(record.report)},
+               {"history", ToJson(record.history)},
+               {"callbacks", record.callbacks}};
+  if (record.learning_rate) json["learning_rate"] = *record.learning_rate;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+FitRecord DecodeFitRecord(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    FitRecord record;
+    record.call = json.at("call").get<std::uint64_t>();
+    record.done = json.at("done").get<bool>();
+    record.epoch = json.at("epoch").get<int>();
+    record.batch = json.at("batch").get<std::int64_t>();
+    record.block_batch = json.at("block_batch").get<std::int64_t>();
+    record.iterations = json.at("iterations").get<std::int64_t>();
+    record.report = ReportOf(json.at("report"));
+    record.history = HistoryOf(json.at("history"));
+    record.callbacks =
+        json.at("callbacks")
+            .get<std::vector<std::pair<std::string, std::string>>>();
+    if (json.contains("learning_rate")) {
+      record.learning_rate = json.at("learning_rate").get<double>();
+    }
+    if (record.epoch < 0 || record.batch < 0 || record.block_batch < 0 ||
+        record.block_batch > record.batch || record.iterations < 0) {
+      throw Error(ErrorCode::kDataLoss,
+                  "the record of a training has a number below 0");
+    }
+    return record;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kDataLoss,
+                absl::StrCat("the record of a training cannot be read: ",
+                             error.what()));
+  }
+}
+
+}  // namespace capstan

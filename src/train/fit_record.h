@@ -1,0 +1,37 @@
+// Where a Trainer is, as text: what the servers and checkpoints keep of it, so
+// that a Fit which was cut off goes on with the next batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capstan/trainer.h"
+
+namespace capstan {
+
+// A value.
+struct FitRecord {
+  std::uint64_t call = 0;  // of Fit, from 1 on; 0: before the first
+  bool done = false;       // that call has returned
+  int epoch = 0;
+  std::int64_t batch = 0;  // the next of the epoch
+  // The batch that the first step of the block is for
+  // (coordinator/job_record.h).
+  std::int64_t block_batch = 0;
+  std::int64_t iterations = 0;
+  std::optional<double> learning_rate = std::nullopt;  // if it was set
+  StepReport report = {};  // of the epoch so far, with the states of metrics
+  History history = {};
+  // Names and states, in their order.
+  std::vector<std::pair<std::string, std::string>> callbacks = {};
+};
+
+std::string EncodeFitRecord(const FitRecord& record);
+// Throws kDataLoss if it is none.
+FitRecord DecodeFitRecord(std::string_view text);
+
+}  // namespace capstan

@@ -1,0 +1,190 @@
+// Where a Fit begins, and how it is known where it is.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/run_on.h"
+#include "coordinator/front.h"
+#include "train/fit_run.h"
+#include "train/step_report.h"
+
+namespace capstan {
+namespace {
+
+// Steps that are numbered at once; a multiple of all usual numbers of replicas.
+constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;
+
+// How often the servers are told; what is done since is done again.
+constexpr std::chrono::milliseconds kAccountEvery(50);
+
+}  // namespace
+
+bool FitRun::Begin() {
+  const std::uint64_t call = order_.call;
+  epoch_ = options_.initial_epoch;
+  std::string from;
+  if (!impl_.left && manager_ != nullptr && manager_->latest()) {
+    const RestoreReport report = RestoreNewest();
+    const auto found = report.records.find(impl_.RecordKey());
+    if (found == report.records.end()) {
+      throw Error(
+          ErrorCode::kDataLoss,
+          fmt::format("{}/{} is no checkpoint of a training of the "
+                      "model '{}'",
+                      manager_->directory(), report.name, impl_.model.name()));
+    }
+    impl_.left = DecodeFitRecord(found->second);
+    from = fmt::format("{}/{}", manager_->directory(), report.name);
+    if (!report.without_slots.empty()) {
+      Warnings() << fmt::format(
+          "warning: the optimizer of '{}' and {} more is another than in {}, "
+          "and begins anew\n",
+          report.without_slots.front(), report.without_slots.size() - 1, from);
+    }
+    impl_.AdoptRecord(*impl_.left);
+    impl_.PublishIterations();
+  }
+  if (!impl_.left || impl_.left->call < call) return true;
+  const FitRecord& left = *impl_.left;
+  if (left.call > call || left.done) {
+    if (left.call == call) history_ = left.history;
+    return false;
+  }
+  GoTo(left);
+  if (from.empty()) {
+    const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+    block_ =
+        front->dispatcher.variables().records().FindBlock(impl_.RecordKey());
+    block_batch_ = left.block_batch;
+  }
+  if (options_.verbose == Verbose::kSilent) return true;
+  if (epoch_ >= options_.epochs) {
+    Warnings() << fmt::format(
+        "{}: all {} epochs are done: {}\n", impl_.model.name(), options_.epochs,
+        from.empty() ? "the servers have them" : "in " + from);
+  } else {
+    Warnings() << fmt::format(
+        "{}: goes on with epoch {}, batch {} of {} ({} batches trained): {}\n",
+        impl_.model.name(), epoch_ + 1, batch_ + 1, steps_.batches_per_epoch(),
+        impl_.iterations,
+        from.empty() ? "the servers have all that was done before"
+                     : "from " + from);
+  }
+  Warnings().flush();
+  return true;
+}
+
+void FitRun::GoTo(const FitRecord& record) {
+  epoch_ = record.epoch;
+  batch_ = std::min(record.batch, steps_.batches_per_epoch());
+  history_ = record.history;
+  impl_.progress = {.epoch = epoch_,
+                    .batches = static_cast<std::int64_t>(record.report.batches),
+                    .batches_per_epoch = steps_.batches_per_epoch(),
+                    .report = record.report};
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    metrics_[i]->Reset();
+    if (i < record.report.metric_states.size()) {
+      metrics_[i]->Merge(record.report.metric_states[i]);
+    }
+  }
+  impl_.progress.report.metric_states.clear();
+  left_states_ = record.callbacks;
+  callbacks_.SetStates(left_states_);
+}
+
+FitRecord FitRun::RecordNow() const {
+  FitRecord record;
+  record.call = order_.call;
+  record.epoch = epoch_;
+  record.batch = batch_;
+  record.block_batch = block_ ? block_batch_ : batch_;
+  record.iterations = impl_.iterations;
+  record.learning_rate = impl_.rate_set;
+  record.report = impl_.progress.report;
+  TakeStates(metrics_, record.report);
+  record.history = history_;
+  record.callbacks = callbacks_.States();
+  return record;
+}
+
+FitRecord FitRun::RecordAtCut() const {
+  FitRecord record = RecordNow();
+  const std::vector<std::unique_ptr<MetricState>> metrics =
+      MakeMetrics(order_, impl_.model);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    metrics[i]->Merge(metrics_[i]->State());
+  }
+  for (const Pending& step : pending_) {
+    if (!step.value.Ready()) break;
+    const StepReport report = step.value.Fetch();
+    AddReport(record.report, metrics, report);
+    record.batch = step.last + 1;
+    record.iterations += static_cast<std::int64_t>(report.batches);
+  }
+  record.block_batch = record.batch;
+  TakeStates(metrics, record.report);
+  return record;
+}
+
+std::int64_t FitRun::Places() const {
+  if (const auto* sync = std::get_if<Sync>(&order_.update)) {
+    return sync->replicas + sync->backup;
+  }
+  const auto* bounded = std::get_if<BoundedStaleness>(&order_.update);
+  return bounded != nullptr ? bounded->replicas : 1;
+}
+
+std::uint64_t FitRun::StepOf(std::int64_t batch) const {
+  const std::int64_t each = options_.steps_per_execution;
+  return block_->first +
+         static_cast<std::uint64_t>((batch - block_batch_ + each - 1) / each);
+}
+
+void FitRun::OpenBlock() {
+  // A coordinator before this one has.
+  if (block_) return;
+  const std::int64_t each = options_.steps_per_execution;
+  const std::int64_t left =
+      (steps_.batches_per_epoch() - next_ + each - 1) / each;
+  const std::int64_t most = kMostInBlock / Places() * Places();
+  const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+  Dispatcher& dispatcher = front->dispatcher;
+  block_batch_ = next_;
+  block_ = dispatcher.queue().Reserve(
+      static_cast<std::uint64_t>(std::min(left, most)));
+  dispatcher.variables().records().OpenBlock(impl_.RecordKey(), *block_,
+                                             EncodeFitRecord(RecordNow()));
+  // Before the first of its steps can be applied anywhere.
+  ThrowIfError(RunOn(front->executor, dispatcher.variables().PublishRecord()));
+  accounted_ = Steady::now();
+}
+
+void FitRun::Account(std::int64_t batch) {
+  const std::int64_t steps =
+      (batch - block_batch_) / options_.steps_per_execution + 1;
+  // What is in a round is over with the round.
+  if (steps % Places() != 0 || Steady::now() - accounted_ < kAccountEvery) {
+    return;
+  }
+  const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+  const std::uint64_t step =
+      block_->first + static_cast<std::uint64_t>(steps) - 1;
+  front->dispatcher.variables().records().Account(
+      impl_.RecordKey(), EncodeFitRecord(RecordNow()), step);
+  accounted_ = Steady::now();
+}
+
+void FitRun::CloseBlock() {
+  if (!block_) return;
+  const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+  const std::uint64_t first_left = StepOf(next_);
+  const StepBlock block = *block_;
+  block_.reset();
+  front->dispatcher.variables().records().CloseBlock(
+      impl_.RecordKey(), EncodeFitRecord(RecordNow()));
+  front->dispatcher.queue().EndBlock(block, first_left);
+}
+
+}  // namespace capstan
