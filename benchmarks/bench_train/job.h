@@ -26,7 +26,7 @@ absl::Status RunTask(const std::string& cluster, const std::string& task,
                      int core);
 
 // How long accuracies are trained for.
-inline constexpr int kAccuracyEpochs = 3;
+inline constexpr int kAccuracyEpochs = 5;
 
 // What a child says of `what`, which runs on core 1 alone. `steps` is the seed
 // of "accuracy".

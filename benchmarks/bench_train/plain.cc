@@ -76,14 +76,16 @@ double MlpAccuracyPlain(int epochs, int seed) {
   torch::manual_seed(static_cast<uint64_t>(seed));
   auto model = std::make_shared<Mlp>();
   torch::optim::SGD optimizer(model->parameters(), kMlpRate);
-  const Dataset data = Images().Shuffle(60'000).Batch(kMlpBatch);
+  // In the order in which Fit has them: what differs is how they are used.
+  const ExampleTable data =
+      ExampleTable::Open(Images().Shuffle(60'000).Batch(kMlpBatch));
   for (int epoch = 0; epoch < epochs; ++epoch) {
-    const auto next = data.Open(static_cast<uint64_t>(epoch));
-    while (const std::optional<Example> batch = next()) {
+    for (int64_t i = 0; i < data.size(); ++i) {
+      const Example batch = data.At(i, static_cast<uint64_t>(epoch));
       optimizer.zero_grad();
       torch::nll_loss(
-          torch::log_softmax(model->forward(ToTorch((*batch)["x"])), 1),
-          ToTorch((*batch)["y"]))
+          torch::log_softmax(model->forward(ToTorch(batch["x"])), 1),
+          ToTorch(batch["y"]))
           .backward();
       optimizer.step();
     }
