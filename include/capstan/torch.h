@@ -101,6 +101,17 @@ struct TorchOptions {
   std::map<std::string, MetricFactory> metrics = {};
 };
 
+// Copies the values of a trainer's model on the servers into the parameters and
+// buffers of a module of the same names, such as one that the model's factory
+// made: for torch::save, or to go on without a cluster. Embeddings, whose
+// tables are on the servers alone, are left out. Throws kInvalidArgument,
+// naming the parameter, if the model has none of that name or it has another
+// shape or type.
+CAPSTAN_EXPORT void CopyValues(Trainer& trainer, torch::nn::Module& module);
+// The other way: of what torch::load has read.
+CAPSTAN_EXPORT void AssignValues(Trainer& trainer,
+                                 const torch::nn::Module& module);
+
 // A module without its type.
 struct TorchModule {
   std::shared_ptr<torch::nn::Module> module;

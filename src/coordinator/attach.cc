@@ -158,7 +158,9 @@ Task<absl::Status> JobVariables::Rebuild() {
   watermark_ = begun;
   unclaimed_.clear();
   queue_.RestartRounds();
-  records_.ForgetTold();
+  // The values are the first ones again, until a checkpoint is restored: a
+  // coordinator that takes over before that must not go on with them.
+  records_.Clear();
   co_return co_await PublishRecord();
 }
 

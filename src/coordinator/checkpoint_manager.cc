@@ -12,6 +12,7 @@
 #include "base/open_folder.h"
 #include "base/random.h"
 #include "base/run_on.h"
+#include "base/yield_cores.h"
 #include "capstan/checkpoint.h"
 #include "capstan/version.h"
 #include "checkpoint/directory.h"
@@ -81,6 +82,9 @@ struct CheckpointManager::Impl {
   // The newest that is whole to the last byte.
   absl::StatusOr<RestoreReport> RestoreNewest(
       const RestoreOptions& options, const std::set<std::string>* names);
+  // What ends when a server is lost, and the status of what has ended so.
+  std::shared_ptr<Cancellation> UntilLost() const;
+  absl::Status OrLost(const absl::Status& status) const;
   // The servers need not keep it any longer.
   static void Drop(const SnapshotToWrite& snapshot);
   // Said once, as it may be slow and need memory here.
@@ -106,12 +110,31 @@ struct CheckpointManager::Impl {
   std::string kept;  // guarded by mutex
 };
 
+std::shared_ptr<Cancellation> CheckpointManager::Impl::UntilLost() const {
+  const auto ask =
+      [](Dispatcher& dispatcher) -> Task<std::shared_ptr<Cancellation>> {
+    co_return dispatcher.until_lost();
+  };
+  return RunOn(front->executor, ask(front->dispatcher));
+}
+
+absl::Status CheckpointManager::Impl::OrLost(const absl::Status& status) const {
+  if (!absl::IsCancelled(status)) return status;
+  const auto ask = [](Dispatcher& dispatcher) -> Task<absl::Status> {
+    co_return dispatcher.LostServer();
+  };
+  const absl::Status lost = RunOn(front->executor, ask(front->dispatcher));
+  return lost.ok() ? status : lost;
+}
+
 void CheckpointManager::Impl::Drop(const SnapshotToWrite& snapshot) {
   SnapshotRequest request;
   request.fence = snapshot.fence;
   request.save_id = snapshot.save_id;
+  UpdateOptions options;
+  options.cancellation = snapshot.until_lost.get();
   RunOn(snapshot.executor,
-        snapshot.client->SnapshotDrop(std::move(request), UpdateOptions()))
+        snapshot.client->SnapshotDrop(std::move(request), options))
       .IgnoreError();
 }
 
@@ -132,7 +155,7 @@ absl::Status CheckpointManager::Impl::Write(const SnapshotToWrite& snapshot,
   Drop(snapshot);
   if (!written.ok()) {
     AbandonCheckpoint(*files, begun).IgnoreError();
-    return WithContext(written.status(),
+    return WithContext(OrLost(written.status()),
                        absl::StrCat("checkpoint '", begun.name, "' in '",
                                     directory, "' was not written"));
   }
@@ -202,16 +225,19 @@ absl::Status CheckpointManager::Impl::Stage(const RestorePlan& plan,
   target.fence = job.fence();
   target.map_version = map_version;
   target.restore_id = random.NextU64() | 1;
+  target.until_lost = UntilLost();
   absl::Status status = StageCheckpoint(target, plan, *files, checkpoint.name,
                                         checkpoint.manifest, shared);
-  if (status.ok()) return CommitStaged(target, plan);
+  if (status.ok()) return OrLost(CommitStaged(target, plan));
   StageDropRequest request;
   request.fence = target.fence;
   request.restore_id = target.restore_id;
+  UpdateOptions until_lost;
+  until_lost.cancellation = target.until_lost.get();
   RunOn(target.executor,
-        target.client->StageDrop(std::move(request), UpdateOptions()))
+        target.client->StageDrop(std::move(request), until_lost))
       .IgnoreError();
-  return status;
+  return OrLost(status);
 }
 
 absl::StatusOr<RestoreReport> CheckpointManager::Impl::Restore(
@@ -312,6 +338,7 @@ std::string CheckpointManager::Save(
   snapshot.client = &job.client();
   snapshot.fence = job.fence();
   snapshot.save_id = impl.random.NextU64() | 1;
+  snapshot.until_lost = impl.UntilLost();
   snapshot.map = job.map();
   Manifest manifest;
   std::shared_ptr<capstan::Pause> pause;
@@ -324,9 +351,12 @@ std::string CheckpointManager::Save(
     SnapshotRequest request;
     request.fence = snapshot.fence;
     request.save_id = snapshot.save_id;
-    snapshot.servers = ValueOrThrow(
-        RunOn(front.executor,
-              snapshot.client->Snapshot(std::move(request), UpdateOptions())));
+    UpdateOptions options;
+    options.cancellation = snapshot.until_lost.get();
+    absl::StatusOr<std::vector<SnapshotReply>> replies = RunOn(
+        front.executor, snapshot.client->Snapshot(std::move(request), options));
+    ThrowIfError(impl.OrLost(replies.status()));
+    snapshot.servers = *std::move(replies);
     const QueueCounts counts = front.dispatcher.queue().counts();
     manifest.step = counts.watermark;
     manifest.round = counts.round;
@@ -358,6 +388,8 @@ std::string CheckpointManager::Save(
       std::async(std::launch::async, [&impl, snapshot = std::move(snapshot),
                                       begun, manifest = std::move(manifest),
                                       pause = std::move(pause)]() mutable {
+        // Training has the cores first, unless it waits.
+        if (pause == nullptr) YieldCores();
         absl::Status status = impl.Write(snapshot, begun, std::move(manifest));
         pause = nullptr;
         return status;

@@ -64,6 +64,7 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
   ResourceBook& resources() { return *resources_; }
   const Logger& logger() const { return logger_; }
+  std::shared_ptr<Cancellation> until_lost() const { return until_lost_; }
   MetricsRegistry& metrics() { return registry_; }
   JobVariables& variables() { return variables_; }
 
@@ -123,7 +124,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Server> servers_;
   std::set<std::string> lost_servers_;
   uint64_t last_session_ = 0;
-  Cancellation stop_;        // of what is asked of the servers
+  Cancellation stop_;  // of what is asked of the servers
+  std::shared_ptr<Cancellation> until_lost_ = std::make_shared<Cancellation>();
   bool rebuilding_ = false;  // the variables, after a server has lost them
   bool stopping_ = false;
   size_t loops_ = 0;  // coroutines that Stop waits for
@@ -348,8 +350,10 @@ void Dispatcher::Core::CheckServers() {
   for (const auto& [task, server] : servers_) {
     if (server.lost.ok()) continue;
     queue_.Break(server.lost);
+    until_lost_->Cancel();
     return;
   }
+  if (until_lost_->cancelled()) until_lost_ = std::make_shared<Cancellation>();
   queue_.Mend();
 }
 
@@ -618,6 +622,9 @@ void Dispatcher::OnTask(const TaskEntry& entry) { core_->OnTask(entry); }
 ClosureQueue& Dispatcher::queue() { return *core_->queue(); }
 std::shared_ptr<ClosureQueue> Dispatcher::shared_queue() {
   return core_->queue();
+}
+std::shared_ptr<Cancellation> Dispatcher::until_lost() const {
+  return core_->until_lost();
 }
 const Logger& Dispatcher::logger() const { return core_->logger(); }
 MetricsRegistry& Dispatcher::metrics() { return core_->metrics(); }

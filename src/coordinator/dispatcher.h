@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -79,6 +80,8 @@ class Dispatcher {
   JobVariables& variables();
   const Logger& logger() const;
 
+  // Cancelled when a server is lost: for what would wait long for its answer.
+  std::shared_ptr<Cancellation> until_lost() const;
   // The first server that is lost or has lost its variables; OK if none.
   absl::Status LostServer() const;
   // After that: waits until all servers answer, makes the variables anew and

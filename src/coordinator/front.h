@@ -26,6 +26,8 @@ struct ClusterCoordinator::Impl {
   std::shared_mutex applying;
   // The directory for checkpoints that servers see too; empty if there is none.
   std::string checkpoint_root;
+  // Whether a Fit has begun with a checkpoint. The program's thread's.
+  bool fit_has_restored = false;
   // Called with the names of variables that were made; guarded by `changing`,
   // as is who has set it.
   std::function<absl::Status(const std::vector<std::string>&)> on_created;

@@ -161,8 +161,11 @@ void RecordKeeper::Told(const Notice& notice) {
   }
 }
 
-void RecordKeeper::ForgetTold() {
+void RecordKeeper::Clear() {
   const std::lock_guard lock(mutex_);
+  Version none;
+  none.record.sequence = versions_.back().record.sequence + 1;
+  versions_ = {std::move(none)};
   told_ = 0;
 }
 

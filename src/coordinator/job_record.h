@@ -67,8 +67,9 @@ class RecordKeeper {
   Notice Next(uint64_t watermark) const;
   // They were told.
   void Told(const Notice& notice);
-  // They have forgotten it.
-  void ForgetTold();
+  // They have forgotten it, and it is not true any more: nothing is left of
+  // what the parts have done.
+  void Clear();
 
  private:
   struct Version {

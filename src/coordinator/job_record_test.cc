@@ -64,12 +64,25 @@ TEST(RecordKeeperTest, ARecordIsToldOnce) {
   keeper.Told(notice);
   EXPECT_EQ(keeper.Next(5).record, "");
   EXPECT_EQ(keeper.Next(5).watermark, 5u);
-  keeper.ForgetTold();
-  EXPECT_EQ(Decoded(keeper.Next(5)).parts.at("a"), "1");
-  keeper.Told(keeper.Next(5));
   keeper.Erase("a");
   EXPECT_EQ(keeper.Find("a"), std::nullopt);
   EXPECT_FALSE(Decoded(keeper.Next(5)).parts.contains("a"));
+}
+
+TEST(RecordKeeperTest, WhenAllIsLostTheRecordIsEmptyAndNewer) {
+  RecordKeeper keeper;
+  keeper.Set("a", "1");
+  keeper.OpenBlock("a", {.first = 1, .count = 5}, "2");
+  const RecordKeeper::Notice before = keeper.Next(0);
+  keeper.Told(before);
+  keeper.Clear();
+  EXPECT_EQ(keeper.Find("a"), std::nullopt);
+  EXPECT_EQ(keeper.FindBlock("a"), std::nullopt);
+  const RecordKeeper::Notice notice = keeper.Next(7);
+  EXPECT_EQ(notice.watermark, 7u);
+  EXPECT_GT(notice.sequence, before.sequence);
+  EXPECT_TRUE(Decoded(notice).parts.empty());
+  EXPECT_TRUE(Decoded(notice).blocks.empty());
 }
 
 TEST(RecordKeeperTest, WhatChangesWhileItIsToldIsToldNext) {

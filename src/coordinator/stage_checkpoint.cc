@@ -1,7 +1,7 @@
 #include "coordinator/stage_checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <future>
 #include <map>
 #include <optional>
@@ -11,12 +11,12 @@
 #include "base/run_on.h"
 #include "base/status.h"
 #include "checkpoint/shard_file.h"
+#include "coordinator/run_at_once.h"
 
 namespace capstan {
 namespace {
 
 constexpr Duration kReadTimeout = std::chrono::hours(2);
-constexpr size_t kPieceBytes = 8 << 20;
 
 // Sends the rows of one copy as the bytes of its tensor come.
 class RowSender {
@@ -32,26 +32,33 @@ class RowSender {
     const uint64_t from = std::max(offset, begin_);
     const uint64_t to = std::min(offset + piece.size(), end_);
     if (from >= to) return absl::OkStatus();
-    const Bytes mine = piece.subspan(from - offset, to - from);
-    rows_.insert(rows_.end(), mine.begin(), mine.end());
-    if (to < end_ && rows_.size() < kPieceBytes) return absl::OkStatus();
-    const size_t whole = rows_.size() / copy_.row_bytes;
-    if (whole == 0) return absl::OkStatus();
-    CAPSTAN_RETURN_IF_ERROR(Send(whole));
-    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(
-                                                   whole * copy_.row_bytes));
+    Bytes mine = piece.subspan(from - offset, to - from);
+    if (!begun_.empty()) {
+      const Bytes more = mine.first(
+          std::min<size_t>(mine.size(), copy_.row_bytes - begun_.size()));
+      begun_.insert(begun_.end(), more.begin(), more.end());
+      mine = mine.subspan(more.size());
+      if (begun_.size() < copy_.row_bytes) return absl::OkStatus();
+      CAPSTAN_RETURN_IF_ERROR(Send(1, begun_));
+      begun_.clear();
+    }
+    const size_t whole = mine.size() / copy_.row_bytes;
+    const Bytes rows = mine.first(whole * copy_.row_bytes);
+    if (whole > 0) CAPSTAN_RETURN_IF_ERROR(Send(whole, rows));
+    mine = mine.subspan(rows.size());
+    begun_.assign(mine.begin(), mine.end());
     return absl::OkStatus();
   }
 
   // After the last piece: rows without elements come in none.
   absl::Status Finish() {
     if (copy_.row_bytes != 0) return absl::OkStatus();
-    return Send(copy_.copy.rows);
+    return Send(copy_.copy.rows, {});
   }
 
  private:
-  // The first `whole` rows of what is here.
-  absl::Status Send(uint64_t whole) {
+  // The next `count` rows, whose bytes are `rows`.
+  absl::Status Send(uint64_t count, Bytes rows) {
     StageRowsRequest request;
     request.fence = target_.fence;
     request.restore_id = target_.restore_id;
@@ -59,15 +66,15 @@ class RowSender {
     request.map_version = target_.map_version;
     request.slot = copy_.copy.slot;
     request.begin = row_;
-    request.end = row_ + whole;
-    const size_t bytes = whole * copy_.row_bytes;
+    request.end = row_ + count;
     UpdateOptions options;
     options.timeout = std::chrono::minutes(5);
+    options.cancellation = target_.until_lost.get();
     CAPSTAN_RETURN_IF_ERROR(
         RunOn(target_.executor,
-              target_.client->StageRows(copy_.server, std::move(request),
-                                        Bytes(rows_).first(bytes), options)));
-    row_ += whole;
+              target_.client->StageRows(copy_.server, std::move(request), rows,
+                                        options)));
+    row_ += count;
     return absl::OkStatus();
   }
 
@@ -76,7 +83,7 @@ class RowSender {
   const uint64_t begin_;
   const uint64_t end_;
   uint64_t row_;
-  std::vector<std::byte> rows_;
+  std::vector<std::byte> begun_;  // a row of which more is to come
 };
 
 absl::Status StreamCopies(const CheckpointToStage& target,
@@ -141,6 +148,7 @@ absl::Status StageCheckpoint(const CheckpointToStage& target,
     for (const auto& [part, copies] : parts) {
       UpdateOptions options;
       options.timeout = kReadTimeout;
+      options.cancellation = target.until_lost.get();
       begun[part] = StartOn(target.executor,
                             target.client->StageFile(
                                 part.second,
@@ -165,15 +173,18 @@ absl::Status StageCheckpoint(const CheckpointToStage& target,
     all.insert(all.end(), copies.begin(), copies.end());
   }
   CAPSTAN_RETURN_IF_ERROR(failure);
-  for (const auto& [file, copies] : to_stream) {
-    const SavedFile& saved = manifest.files[file];
-    const absl::StatusOr<std::unique_ptr<ShardFileReader>> reader =
-        ShardFileReader::Open(files, JoinPath(path, saved.name), saved,
-                              manifest.save_id);
-    if (!reader.ok()) return reader.status();
-    CAPSTAN_RETURN_IF_ERROR(StreamCopies(target, copies, **reader));
+  std::vector<std::function<absl::Status()>> streams;
+  for (const auto& one : to_stream) {
+    streams.push_back([&]() -> absl::Status {
+      const SavedFile& saved = manifest.files[one.first];
+      const absl::StatusOr<std::unique_ptr<ShardFileReader>> reader =
+          ShardFileReader::Open(files, JoinPath(path, saved.name), saved,
+                                manifest.save_id);
+      if (!reader.ok()) return reader.status();
+      return StreamCopies(target, one.second, **reader);
+    });
   }
-  return absl::OkStatus();
+  return RunAtOnce(streams);
 }
 
 absl::Status CommitStaged(const CheckpointToStage& target,
@@ -188,6 +199,7 @@ absl::Status CommitStaged(const CheckpointToStage& target,
     request.shards = plan.commits[i];
     UpdateOptions options;
     options.timeout = std::chrono::minutes(5);
+    options.cancellation = target.until_lost.get();
     begun.push_back(
         StartOn(target.executor,
                 target.client->StageCommit(i, std::move(request), options)));

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/cancellation.h"
 #include "base/file_system.h"
 #include "base/task.h"
 #include "checkpoint/directory.h"
@@ -21,6 +23,7 @@ struct CheckpointToStage {
   Fence fence;
   uint64_t map_version = 0;
   uint64_t restore_id = 0;
+  std::shared_ptr<Cancellation> until_lost;  // a server; may be null
 };
 
 // Stages all copies of `plan`: by the servers if they see the files, else by

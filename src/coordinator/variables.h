@@ -62,8 +62,8 @@ class JobVariables {
                                            std::vector<VariableUpdate> updates);
 
   // Makes the variables of this coordinator once more, in a new generation and
-  // with their initial values: after a server has lost its own. Steps and
-  // record go on. Nothing may be in flight.
+  // with their initial values: after a server has lost its own. The numbers
+  // of steps go on, the record is empty. Nothing may be in flight.
   Task<absl::Status> Rebuild();
 
   // Added up over all shards.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "checkpoint/shard_file.h"
 #include "coordinator/plan_restore.h"
+#include "coordinator/run_at_once.h"
 #include "tensor/buffer.h"
 #include "tensor/dtype.h"
 
@@ -100,6 +102,7 @@ absl::Status StreamTensor(const SnapshotToWrite& snapshot, uint32_t server,
     const MutableBytes into = buffer.mutable_bytes().first(bytes);
     UpdateOptions options;
     options.timeout = std::chrono::minutes(5);
+    options.cancellation = snapshot.until_lost.get();
     CAPSTAN_RETURN_IF_ERROR(RunOn(
         snapshot.executor, snapshot.client->SnapshotRead(
                                server, std::move(request), into, options)));
@@ -203,38 +206,42 @@ absl::StatusOr<SnapshotFiles> WriteSnapshot(const SnapshotToWrite& snapshot,
     request.file = ServerFileName(i);
     UpdateOptions options;
     options.timeout = kWriteTimeout;
+    options.cancellation = snapshot.until_lost.get();
     begun[i] = StartOn(snapshot.executor, snapshot.client->SnapshotWrite(
                                               i, std::move(request), options));
   }
-  SnapshotFiles result;
+  std::vector<std::optional<SavedFile>> written(begun.size());
+  std::vector<std::function<absl::Status()>> streams;
   absl::Status failure;
   for (uint32_t i = 0; i < begun.size(); ++i) {
     if (snapshot.servers[i].shards.empty()) continue;
     const std::string name = ServerFileName(i);
-    std::optional<SavedFile> file;
     if (begun[i]) {
-      Written written = begun[i]->get();
-      if (written.ok()) {
-        file = ToSavedFile(name, *std::move(written));
-      } else if (!absl::IsNotFound(written.status())) {
-        failure.Update(written.status());
+      Written by_server = begun[i]->get();
+      if (by_server.ok()) {
+        written[i] = ToSavedFile(name, *std::move(by_server));
+        continue;
+      }
+      if (!absl::IsNotFound(by_server.status())) {
+        failure.Update(by_server.status());
         continue;
       }
     }
-    if (!failure.ok()) continue;
-    if (!file) {
-      absl::StatusOr<SavedFile> streamed =
+    streams.push_back([&, i, name]() -> absl::Status {
+      absl::StatusOr<SavedFile> file =
           StreamFile(snapshot, i, files, JoinPath(into.path, name));
-      if (!streamed.ok()) {
-        failure.Update(streamed.status());
-        continue;
-      }
-      file = *std::move(streamed);
-      result.streamed = true;
-    }
-    result.files.push_back(*std::move(file));
+      if (!file.ok()) return file.status();
+      written[i] = *std::move(file);
+      return absl::OkStatus();
+    });
   }
-  if (!failure.ok()) return failure;
+  CAPSTAN_RETURN_IF_ERROR(failure);
+  CAPSTAN_RETURN_IF_ERROR(RunAtOnce(streams));
+  SnapshotFiles result;
+  result.streamed = !streams.empty();
+  for (std::optional<SavedFile>& file : written) {
+    if (file) result.files.push_back(*std::move(file));
+  }
   return result;
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/cancellation.h"
 #include "base/file_system.h"
 #include "base/task.h"
 #include "checkpoint/directory.h"
@@ -52,6 +54,7 @@ struct SnapshotToWrite {
   ParameterClient* client = nullptr;
   Fence fence;
   uint64_t save_id = 0;
+  std::shared_ptr<Cancellation> until_lost;  // a server; may be null
   ShardMap map;
   std::vector<SnapshotReply> servers;
   std::vector<SavedVariable> variables;

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <asio/post.hpp>
 #include <utility>
 
 #include "base/run_on.h"
 #include "base/status.h"
+#include "base/yield_cores.h"
 #include "launch/machine_facts.h"
 #include "launch/open_checkpoint_root.h"
 #include "launch/resident_memory.h"
@@ -61,6 +63,8 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
     store.checkpoints = std::move(checkpoints);
     disk_ = std::make_unique<IoThread>();
     store.disk = disk_->executor();
+    // Files are written behind the training, which has the cores first.
+    asio::post(store.disk, YieldCores);
     parameters_ = std::make_unique<ParameterService>(host_->clock(),
                                                      std::move(store), probe_);
     next = parameters_.get();

@@ -18,6 +18,9 @@
 namespace capstan {
 namespace {
 
+// Read at a time: what still is in the cache when its checksum is made.
+constexpr uint64_t kPieceBytes = 1 << 20;
+
 // Rows of a tensor and where they go.
 struct Target {
   std::shared_ptr<StagedShard> staged;
@@ -109,6 +112,35 @@ absl::Status CopyPiece(const Target& target, uint64_t offset, Bytes piece) {
                               piece.subspan(first - offset, last - first));
 }
 
+// Whether all of a tensor becomes rows of one shard: then it is read straight
+// into them.
+bool IsOneToOne(const SafetensorsEntry& entry,
+                const std::vector<Target>& targets) {
+  return targets.size() == 1 && entry.dtype != DType::kBool &&
+         targets[0].copy.source_row == 0 &&
+         targets[0].copy.rows == static_cast<uint64_t>(entry.shape.num_rows());
+}
+
+absl::Status ReadInto(const Target& target, const ShardFileReader& reader,
+                      const SafetensorsEntry& entry) {
+  const StageCopy& copy = target.copy;
+  const uint64_t begin =
+      copy.target_row * target.staged->shard().part_row_bytes(copy.slot);
+  absl::StatusOr<ShardFileReader::Cursor> cursor = reader.Begin(entry.name);
+  if (!cursor.ok()) return cursor.status();
+  const uint64_t size = entry.end - entry.begin;
+  const auto read = [&](MutableBytes into) {
+    return reader.ReadNext(*cursor, into).status();
+  };
+  do {
+    const auto piece = static_cast<size_t>(
+        std::min<uint64_t>(kPieceBytes, size - cursor->offset));
+    CAPSTAN_RETURN_IF_ERROR(
+        target.staged->Fill(copy.slot, begin + cursor->offset, piece, read));
+  } while (cursor->offset < size);
+  return absl::OkStatus();
+}
+
 absl::Status StageTensor(const ShardFileReader& reader,
                          const std::string& tensor,
                          const std::vector<Target>& targets) {
@@ -131,7 +163,9 @@ absl::Status StageTensor(const ShardFileReader& reader,
     }
     return absl::OkStatus();
   };
-  CAPSTAN_RETURN_IF_ERROR(reader.Read(tensor, copy));
+  CAPSTAN_RETURN_IF_ERROR(IsOneToOne(*entry, targets)
+                              ? ReadInto(targets.front(), reader, *entry)
+                              : reader.Read(tensor, copy));
   // Only now is it known that they are what was saved.
   for (const Target& target : targets) {
     const StageCopy& rows = target.copy;

@@ -45,6 +45,15 @@ absl::Status StagedShard::Write(size_t part, uint64_t offset, Bytes bytes) {
   return absl::OkStatus();
 }
 
+absl::Status StagedShard::Fill(
+    size_t part, uint64_t offset, size_t size,
+    const std::function<absl::Status(MutableBytes into)>& fill) {
+  const std::lock_guard lock(mutex_);
+  CAPSTAN_RETURN_IF_ERROR(CheckOpen());
+  return fill(
+      parts_[part].memory->memory.mutable_bytes().subspan(offset, size));
+}
+
 absl::Status StagedShard::EndRows(size_t part, uint64_t begin, uint64_t end) {
   const std::lock_guard lock(mutex_);
   CAPSTAN_RETURN_IF_ERROR(CheckOpen());

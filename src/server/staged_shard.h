@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -29,6 +30,10 @@ class StagedShard {
   // Bytes of the part from `offset` on, in rows that were begun.
   // InvalidArgument if they are no values of its type.
   absl::Status Write(size_t part, uint64_t offset, Bytes bytes);
+  // The same without a copy: `fill` puts the bytes where they belong, or fails.
+  // Others wait meanwhile. Not for bools, whose values nobody would look at.
+  absl::Status Fill(size_t part, uint64_t offset, size_t size,
+                    const std::function<absl::Status(MutableBytes into)>& fill);
   // The rows are there.
   absl::Status EndRows(size_t part, uint64_t begin, uint64_t end);
 

@@ -149,8 +149,8 @@ bool FitRun::RollBack() {
   }
 }
 
-RestoreReport FitRun::RestoreNewest() {
-  RestoreReport report = manager_->Restore();
+RestoreReport FitRun::RestoreNewest(const RestoreOptions& options) {
+  RestoreReport report = manager_->Restore(options);
   for (const std::string& damaged : report.damaged) {
     Warnings() << fmt::format("warning: passed over, for {}/{}: {}\n",
                               manager_->directory(), report.name, damaged);
@@ -160,7 +160,7 @@ RestoreReport FitRun::RestoreNewest() {
 }
 
 bool FitRun::GoBack(Steady::time_point begin, std::int64_t had) {
-  const RestoreReport report = RestoreNewest();
+  const RestoreReport report = RestoreNewest({});
   const auto found = report.records.find(impl_.RecordKey());
   if (found == report.records.end()) return false;
   const FitRecord record = DecodeFitRecord(found->second);
@@ -179,8 +179,7 @@ bool FitRun::GoBack(Steady::time_point begin, std::int64_t had) {
       std::chrono::duration<double>(begin - saved_time_).count();
   Warnings() << fmt::format(
       "{}: back to {}/{} (epoch {}, batch {} of {}): {} batches, about {:.1f} "
-      "s "
-      "of training, are done again; {:.1f} s until it went on\n",
+      "s of training, are done again; {:.1f} s until it went on\n",
       impl_.model.name(), manager_->directory(), report.name, epoch_ + 1,
       batch_ + 1, steps_.batches_per_epoch(), had - record.iterations, seconds,
       std::chrono::duration<double>(Steady::now() - begin).count());

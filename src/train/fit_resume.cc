@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "base/error.h"
 #include "base/run_on.h"
 #include "coordinator/front.h"
@@ -20,12 +21,33 @@ constexpr std::chrono::milliseconds kAccountEvery(50);
 
 }  // namespace
 
+RestoreReport FitRun::RestoreAtBeginning() {
+  const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+  const std::string mine = impl_.model.name() + "/";
+  RestoreOptions options;
+  // What has been trained since by others, in this life of the program, stays.
+  if (front->fit_has_restored) options.only = {mine + "*"};
+  front->fit_has_restored = true;
+  // Of the model all must be there; the program may have new variables besides.
+  options.allow_missing = true;
+  RestoreReport report = RestoreNewest(options);
+  for (const std::string& name : report.missing) {
+    if (!absl::StartsWith(name, mine)) continue;
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("{}/{} has no variable '{}': the model '{}' has "
+                            "changed since; give Fit another directory",
+                            manager_->directory(), report.name, name,
+                            impl_.model.name()));
+  }
+  return report;
+}
+
 bool FitRun::Begin() {
   const std::uint64_t call = order_.call;
   epoch_ = options_.initial_epoch;
   std::string from;
   if (!impl_.left && manager_ != nullptr && manager_->latest()) {
-    const RestoreReport report = RestoreNewest();
+    const RestoreReport report = RestoreAtBeginning();
     const auto found = report.records.find(impl_.RecordKey());
     if (found == report.records.end()) {
       throw Error(

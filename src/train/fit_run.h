@@ -70,6 +70,7 @@ class FitRun {
   // the newest checkpoint, or at the beginning. False if this call was over
   // then.
   bool Begin();
+  RestoreReport RestoreAtBeginning();
   void GoTo(const FitRecord& record);
   // As it is now, without what is pending; and with what of that is done.
   FitRecord RecordNow() const;
@@ -98,7 +99,7 @@ class FitRun {
   // this call, or it leads nowhere.
   bool GoBack(Steady::time_point begin, std::int64_t had);
   // The newest one; says which were passed over.
-  RestoreReport RestoreNewest();
+  RestoreReport RestoreNewest(const RestoreOptions& options);
   void RemoveBackups();
 
   Trainer& trainer_;

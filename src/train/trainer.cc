@@ -118,6 +118,8 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
   CreateModelVariables(impl_->coordinator, impl_->variables,
                        impl_->IterationsName(), model.name(),
                        impl_->options.partitioner, !impl_->left.has_value());
+  // Before the first Fit, or while it was restoring a checkpoint.
+  if (impl_->left && impl_->left->call == 0) impl_->left.reset();
   if (impl_->left) {
     impl_->iterations = impl_->left->iterations;
     impl_->rate_set = impl_->left->learning_rate;

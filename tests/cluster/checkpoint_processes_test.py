@@ -270,6 +270,25 @@ class CheckpointProcessesTest(unittest.TestCase):
             job.end(self)
             self.check_same_as_without_faults(job)
 
+    def test_async_training_counts_each_step_once(self):
+        places = sorted(self.random.sample(range(EVERY, STEPS - 20), 3))
+        with Job("async", places) as job:
+
+            def kill_server(place):
+                if place == places[0] and len(job.said("at fit")) == 1:
+                    job.kill("ps", 0)
+                    job.start("ps", 0)
+                return place == places[1]
+
+            code = job.run_chief(kill_server, patience=2 * PATIENCE)
+            self.assertIsNone(code, job.log())
+            job.kill_all()
+            job.start_others()
+            self.assertEqual(job.run_chief(), 0, job.log())
+            job.end(self)
+            self.assertEqual(job.results()["iterations"], str(STEPS))
+            self.check_whole(job.saved)
+
 
 if __name__ == "__main__":
     unittest.main()

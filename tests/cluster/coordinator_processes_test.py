@@ -622,7 +622,7 @@ class Ends(Job):
             self.assertEqual(self.tasks[name].wait(PATIENCE), 1)
             self.assertIn("has not come back", self.log(name))
 
-    def test_restarted_coordinator_begins_anew(self):
+    def test_restarted_coordinator_takes_over_the_variables(self):
         self.start_all()
         self.expect("schedule increment 5", "scheduled 5")
         self.expect("join", "joined")
@@ -635,13 +635,13 @@ class Ends(Job):
         self.start("chief/0")
         self.expect_answer("ready")
         self.expect("term", "2")
-        # The living workers and servers, with new variables. What is left of
-        # the old steps meets an open gate, and a generation that is not its.
+        # The living workers and servers, with what they hold. What is left of
+        # the old steps meets an open gate, and a term that is not its.
         self.open("gate")
-        self.expect("read", "first=0 second=0")
+        self.expect("read", "first=7 second=0")
         self.expect("schedule halves 3 gate", "scheduled 3")
         self.expect("join", "joined")
-        self.expect("read", "first=3 second=3")
+        self.expect("read", "first=10 second=3")
         self.await_status(ready=2)
         self.assertEqual(before, {name: task.pid for name, task
                                   in self.tasks.items() if name != "chief/0"})

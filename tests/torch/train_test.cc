@@ -1,6 +1,9 @@
 // Modules trained on a cluster, against the same training by libtorch alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/serialize.h>
+
+#include <sstream>
 
 #include "capstan/error.h"
 #include "torch/models.h"
@@ -99,6 +102,49 @@ struct Job {
 
 TEST(TrainTorchTest, OneWorkerIsAsLibtorchAlone) {
   ExpectNear(Job::Of<Net>().Train({}), Expected<Net>(), 1e-6);
+}
+
+TEST(TrainTorchTest, ValuesGoIntoAModuleThroughAFileAndBack) {
+  Job job = Job::Of<Net>();
+  Trainer trainer(job.cluster->cluster(), job.model);
+  trainer.Fit(job.data, {.verbose = Verbose::kSilent});
+  auto trained = Make<Net>();
+  CopyValues(trainer, *trained);
+  const auto values = trainer.Values();
+  for (const auto& item : trained->named_parameters()) {
+    EXPECT_TRUE(item.value().equal(ToTorch(values.at("net/" + item.key()))));
+  }
+  std::stringstream file;
+  torch::save(trained, file);
+  // Others in between.
+  AssignValues(trainer, *Make<Net>());
+  EXPECT_NE(trainer.Values().at("net/one.weight"), values.at("net/one.weight"));
+  auto loaded = Make<Net>();
+  torch::load(loaded, file);
+  AssignValues(trainer, *loaded);
+  EXPECT_EQ(trainer.Values().at("net/one.weight"), values.at("net/one.weight"));
+}
+
+TEST(TrainTorchTest, AnotherModuleHasNoValuesHere) {
+  Job job = Job::Of<Net>();
+  Trainer trainer(job.cluster->cluster(), job.model);
+  struct Other : torch::nn::Module {
+    torch::nn::Linear three = register_module("three", torch::nn::Linear(4, 8));
+  } other;
+  struct Wider : torch::nn::Module {
+    torch::nn::Linear one = register_module("one", torch::nn::Linear(4, 9));
+  } wider;
+  const auto message = [&](torch::nn::Module& module) {
+    try {
+      CopyValues(trainer, module);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_THAT(message(other), HasSubstr("net/three.weight"));
+  EXPECT_THAT(message(wider), HasSubstr("net/one.weight"));
 }
 
 struct Line : torch::nn::Module {
