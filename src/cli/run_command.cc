@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -58,6 +60,17 @@ int Run(RunLocalJobOptions options) {
   options.job.tls = AbsolutePath(options.job.tls);
   options.job.checkpoint_directory =
       AbsolutePath(options.job.checkpoint_directory);
+  if (!options.job.checkpoint_directory.empty()) {
+    // Each server would say so on its own.
+    std::error_code error;
+    std::filesystem::create_directories(options.job.checkpoint_directory,
+                                        error);
+    if (error) {
+      fmt::print(stderr, "capstan: --checkpoint-dir: cannot make '{}': {}\n",
+                 options.job.checkpoint_directory, error.message());
+      return 1;
+    }
+  }
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
   options.search_path = SearchPath();
   const absl::StatusOr<int> code = RunLocalJob(std::move(options));

@@ -1,0 +1,137 @@
+// What does a checkpoint cost a training, and how close are its files to the
+// speed of the disk?
+//
+//   bench_checkpoint --json FILE [--only shared,stream] [--rounds 3]
+//                    [--directory DIR]
+//
+// Two servers that hold 1 GiB (rows and dense variables, with Adam's slots) and
+// two workers, each a process, with a coordinator in this one. shared: the
+// servers see the directory, and write and read it themselves; stream: they do
+// not, and all goes through the coordinator. Figures are medians of the rounds;
+// references are timed in the same rounds, in turns who is first.
+//   pause_ratio       time that nothing may run, after what ran has ended / a
+//                     memcpy of as many bytes by one thread
+//   stall_ratio       the longest time without the end of a step, from Save to
+//                     the end of writing, the drain and the copies that updates
+//                     make of what is being written included / the same memcpy
+//   background_ratio  steps/s from Save's return to Wait's / without a save,
+//                     right before and after
+//   memory_ratio      peak resident memory of a server from Save to the end of
+//                     writing, while training goes on / what it saves
+//   write_ratio       write() and fsync() of as many bytes to two files at once
+//                     / Save's return to Wait's, while nothing trains
+//   read_ratio        read() of both files at once into memory that was touched
+//                     before / Restore; the files are in the page cache
+//   read_new_ratio    the same, into memory that the kernel has yet to give and
+//                     to clear, as a restore's is
+//   cold_read_ratio   read_ratio when the files are not in the page cache
+//   verify_ms         what a save takes longer if an old one is to be removed
+// Files go to a new directory in DIR, or beside this program, and are removed.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "bench_checkpoint/job.h"
+#include "bench_checkpoint/measure.h"
+#include "bench_checkpoint/plain_files.h"
+
+namespace capstan::bench {
+namespace {
+
+// Removed in the end, with all that it holds.
+class TemporaryDirectory {
+ public:
+  static absl::StatusOr<TemporaryDirectory> Create(const std::string& in) {
+    std::string path = absl::StrCat(in, "/checkpoints.XXXXXX");
+    if (mkdtemp(path.data()) == nullptr) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("mkdtemp ", path));
+    }
+    return TemporaryDirectory(std::move(path));
+  }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept
+      : path_(std::exchange(other.path_, "")) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+absl::Status RunAll(const std::vector<std::string>& only, int rounds,
+                    const std::string& in, const std::string& command,
+                    const std::string& json) {
+  Report report(command, rounds);
+  // A file that cannot be written is found out now, not in the end.
+  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
+  for (const std::string& name : only) {
+    const absl::StatusOr<TemporaryDirectory> directory =
+        TemporaryDirectory::Create(in);
+    if (!directory.ok()) return directory.status();
+    const std::string disk = FileSystemName(directory->path());
+    report.SetText("file_system", disk);
+    report.PrintHeader(absl::StrCat("1 GiB, ", name, ", on ", disk), "Capstan");
+    const absl::Status status = MeasureCheckpoints(
+        directory->path(), name == "stream", rounds, name, report);
+    CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
+  }
+  return report.Write(json);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("What a checkpoint costs, and how fast its files are");
+  std::string json;
+  const std::vector<std::string> all = {"shared", "stream"};
+  std::vector<std::string> only = all;
+  int rounds = 3;
+  std::error_code error;
+  std::string directory =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  app.add_option("--json", json, "where to write the figures");
+  app.add_option("--only", only, "which experiments, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(all));
+  app.add_option("--rounds", rounds, "how often; figures are medians")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--directory", directory,
+                 "on which disk; 4 GiB are needed (default: this program's)");
+  // What the children are told. A group without a name is not in --help.
+  std::string cluster;
+  std::string task_name;
+  std::string root;
+  auto* task = app.add_subcommand("task")->group("");
+  task->add_option("cluster", cluster)->required();
+  task->add_option("task", task_name)->required();
+  task->add_option("root", root);
+  CLI11_PARSE(app, argc, argv);
+
+  absl::Status status;
+  if (task->parsed()) {
+    status = RunTask(cluster, task_name, root);
+  } else if (json.empty()) {
+    status = absl::InvalidArgumentError("--json FILE is required");
+  } else {
+    const std::vector<std::string> words(argv, argv + argc);
+    status = RunAll(only, rounds, directory,
+                    fmt::format("{}", fmt::join(words, " ")), json);
+  }
+  if (status.ok()) return 0;
+  fmt::print(stderr, "bench_checkpoint: {}\n", Describe(status));
+  return 1;
+}
+
+}  // namespace
+}  // namespace capstan::bench
+
+int main(int argc, char** argv) { return capstan::bench::Main(argc, argv); }
