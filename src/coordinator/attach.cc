@@ -7,6 +7,31 @@
 #include "coordinator/variables.h"
 
 namespace capstan {
+namespace {
+
+// Steps that may not be over, as each takes memory. More than any job has at
+// once: whoever says so has lost count.
+constexpr uint64_t kMostOpenSteps = uint64_t{1} << 28;
+
+absl::Status CheckOpenSteps(const std::vector<StoreReport>& reports,
+                            const JobRecord& record, uint64_t watermark) {
+  uint64_t last = 0;
+  for (const StoreReport& report : reports) {
+    last = std::max(last, report.last_step);
+  }
+  for (const auto& [key, block] : record.blocks) {
+    last = std::max(last, block.end());
+  }
+  if (last <= watermark || last - watermark <= kMostOpenSteps) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the servers know of step ", last, ", but all are over only up to ",
+      watermark, ": start the servers again, or set ",
+      "CoordinatorOptions::attach to false, to begin anew"));
+}
+
+}  // namespace
 
 Task<absl::StatusOr<std::vector<StoreReport>>> JobVariables::AskAll() {
   std::vector<StoreReport> reports;
@@ -102,6 +127,8 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
     if (!read.ok()) co_return read.status();
     if (read->sequence >= record.sequence) record = *std::move(read);
   }
+  status = CheckOpenSteps(*reports, record, point.watermark);
+  if (!status.ok()) co_return status;
   generation_ = generation;
   map_ = *client_.map();
   status = co_await SettleLastRound(*reports);
@@ -131,7 +158,11 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   // One of them may have missed the last map.
   ShardMap map = map_;
   status = co_await client_.Install(map, term_(), watermark_);
-  if (!status.ok()) co_return status;
+  if (!status.ok()) {
+    // So that it is tried again.
+    generation_ = 0;
+    co_return status;
+  }
   attached_ = true;
   co_return absl::OkStatus();
 }

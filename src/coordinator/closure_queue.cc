@@ -190,6 +190,8 @@ std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
     rounds_.Close();
     notices.work = true;
   }
+  // What comes after a Join is in a round that is still to be committed.
+  rounds_.CloseUpTo(rounds_.committed());
   if (!Over(last)) return std::nullopt;
   return absl::OkStatus();
 }

@@ -379,6 +379,16 @@ TEST_F(ClosureQueueTest, ARoundIsTakenWhenTheOneBeforeItIsCommitted) {
   EXPECT_EQ(queue_.TryJoin(last), absl::OkStatus());
 }
 
+TEST_F(ClosureQueueTest, WhatIsPutAfterAJoinIsInARoundThatIsToBeCommitted) {
+  ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true, .backup = 1}));
+  for (int i = 0; i < 2; ++i) Put();
+  for (int i = 0; i < 2; ++i) queue_.Finish(queue_.Take(), {});
+  ASSERT_TRUE(queue_.NextCommit());
+  queue_.Committed(1);
+  EXPECT_EQ(queue_.TryJoin(queue_.last_put()), absl::OkStatus());
+  EXPECT_EQ(Put()->place, (RoundPlace{2, 0}));
+}
+
 TEST_F(ClosureQueueTest, AFunctionThatOnlyReadsIsInNoRound) {
   ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true}));
   const ClosurePtr reader = NewClosure(true);

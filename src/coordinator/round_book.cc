@@ -149,7 +149,10 @@ void RoundBook::Ticked(const RoundDecision& tick) {
 }
 
 void RoundBook::Forget() {
-  while (!rounds_.empty() && (!rules_.sync || first_ <= committed_) &&
+  // One that was committed before all its places were taken still gets the
+  // rest: steps count rounds by their places, in every life of a coordinator.
+  while (!rounds_.empty() && rounds_.front().closed &&
+         (!rules_.sync || first_ <= committed_) &&
          (!rules_.bounded || first_ <= ticked_)) {
     rounds_.pop_front();
     ++first_;

@@ -81,6 +81,21 @@ TEST(RoundBookTest, BackupsAreNotWaitedFor) {
   EXPECT_EQ(book.NextCommit(), std::nullopt);
 }
 
+// Else the places of steps to come would depend on how fast the first ones are,
+// and a coordinator that takes over could not tell which round a step is of.
+TEST(RoundBookTest, ARoundThatIsCommittedBeforeItIsFullKeepsItsPlaces) {
+  RoundBook book;
+  ASSERT_TRUE(book.SetRules(SyncRules(2, 1)));
+  book.Finish(book.Assign(1, 1));
+  book.Finish(book.Assign(2, 2));
+  EXPECT_EQ(book.NextCommit(), Decision(1, {0, 1}));
+  book.Committed(1);
+  EXPECT_EQ(book.Assign(3, 3), (RoundPlace{1, 2}));
+  EXPECT_EQ(book.FirstOpenStep(), UINT64_MAX);
+  EXPECT_EQ(book.Assign(4, 4), (RoundPlace{2, 0}));
+  EXPECT_EQ(book.FirstOpenStep(), 4u);
+}
+
 TEST(RoundBookTest, AClosedRoundIsCommittedWithThoseThatThereAre) {
   RoundBook book;
   ASSERT_TRUE(book.SetRules(SyncRules(3)));

@@ -1,6 +1,7 @@
 #include "coordinator/variables.h"
 
 #include <algorithm>
+#include <asio/this_coro.hpp>
 #include <chrono>
 #include <utility>
 
@@ -206,12 +207,25 @@ Task<absl::StatusOr<std::vector<uint64_t>>> JobVariables::Staleness() {
 
 Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
                                       UpdateOptions options) {
+  if (telling_) {
+    const Executor executor = co_await asio::this_coro::executor;
+    const auto turn = std::make_shared<Promise<bool>>(executor);
+    to_tell_.push_back(turn);
+    co_await turn->Get();
+  }
+  telling_ = true;
   WatermarkRequest request;
   request.fence = fence();
   request.watermark = notice.watermark;
   request.record = notice.record;
   absl::Status status =
       co_await client_.SetWatermark(std::move(request), options);
+  // Whoever waits has it without anybody coming in between.
+  telling_ = !to_tell_.empty();
+  if (telling_) {
+    to_tell_.front()->Set(true);
+    to_tell_.pop_front();
+  }
   if (!status.ok()) co_return status;
   watermark_ = std::max(watermark_, notice.watermark);
   records_.Told(notice);
@@ -221,6 +235,8 @@ Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
 Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
                                                Cancellation* cancellation) {
   if (!any()) co_return absl::OkStatus();
+  // It is tried again; nobody waits here for one who may wait long.
+  if (telling_) co_return absl::OkStatus();
   RecordKeeper::Notice notice = records_.Next(watermark);
   // One that is to be run again may be below it.
   notice.watermark = std::max(notice.watermark, watermark_);

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/event.h"
 #include "base/status.h"
 #include "base/task.h"
 #include "capstan/partitioner.h"
@@ -96,6 +99,8 @@ class JobVariables {
   // A round that a server has committed is committed on all.
   Task<absl::Status> SettleLastRound(const std::vector<StoreReport>& reports);
   Task<absl::Status> Install(ShardMap map);
+  // One after the other: of two requests with the same watermark, a server
+  // keeps the record of the one that comes last.
   Task<absl::Status> Tell(RecordKeeper::Notice notice, UpdateOptions options);
 
   ParameterClient& client_;
@@ -107,7 +112,9 @@ class JobVariables {
   std::set<std::string> unclaimed_;  // taken over, and not yet asked for
   RecordKeeper records_;
   uint64_t generation_ = 0;
-  uint64_t watermark_ = 0;  // that the servers know
+  uint64_t watermark_ = 0;                              // that the servers know
+  bool telling_ = false;                                // them, now
+  std::deque<std::shared_ptr<Promise<bool>>> to_tell_;  // who waits for that
   ShardMap map_;
 };
 

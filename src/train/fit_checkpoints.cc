@@ -91,7 +91,7 @@ void FitRun::MaybeSave(bool end_of_epoch) {
   if (by_epoch || by_steps || by_time) Save();
 }
 
-void FitRun::Save() {
+void FitRun::FillRound() {
   // A round that has begun is completed, so it must be scheduled whole.
   while (block_ && !impl_.stopping && !ended_ &&
          next_ < steps_.batches_per_epoch() && StepOf(next_) < block_->end() &&
@@ -99,6 +99,9 @@ void FitRun::Save() {
              0) {
     ScheduleNext();
   }
+}
+
+void FitRun::Save() {
   ReportSaveError();
   saved_at_ = impl_.iterations;
   saved_time_ = Steady::now();

@@ -74,7 +74,10 @@ FitRun::FitRun(Trainer& trainer, Trainer::Impl& impl, const DatasetHandle& data,
   OpenCheckpoints();
 }
 
-FitRun::~FitRun() { impl_.cut_record = nullptr; }
+FitRun::~FitRun() {
+  impl_.before_cut = nullptr;
+  impl_.cut_record = nullptr;
+}
 
 std::ostream& FitRun::Warnings() const {
   return options_.terminal.warnings != nullptr ? *options_.terminal.warnings
@@ -86,6 +89,7 @@ History FitRun::Run() {
   impl_.resume_epoch = 0;
   impl_.progress = {};
   if (!Begin()) return history_;
+  impl_.before_cut = [this] { FillRound(); };
   impl_.cut_record = [this] { return RecordAtCut(); };
   Logs none;
   callbacks_.Call("OnTrainBegin", &Callback::OnTrainBegin, none);

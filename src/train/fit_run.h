@@ -89,6 +89,8 @@ class FitRun {
   void OpenCheckpoints();
   // Saves if it is time to, at the end of an epoch or not.
   void MaybeSave(bool end_of_epoch);
+  // Schedules the rest of a round that has begun.
+  void FillRound();
   void Save();
   void ReportSaveError();
   // After a server was lost: goes back to the newest checkpoint. False if that

@@ -140,6 +140,7 @@ void Trainer::SetLearningRate(double rate) {
 }
 
 std::string Trainer::SaveCheckpoint(CheckpointManager& manager) {
+  if (impl_->before_cut) impl_->before_cut();
   return manager.Save([this] {
     FitRecord record;
     if (impl_->cut_record) {

@@ -51,7 +51,10 @@ struct Trainer::Impl {
   std::optional<double> rate_set;  // by SetLearningRate
   // What a coordinator before this one, or a checkpoint, has left.
   std::optional<FitRecord> left;
-  // While Fit runs: where it is, if nothing is under way.
+  // While Fit runs: schedules the rest of a round that has begun, as a
+  // checkpoint is cut between rounds.
+  std::function<void()> before_cut;
+  // And where it is, if nothing is under way.
   std::function<FitRecord()> cut_record;
   TrainProgress progress;
 };

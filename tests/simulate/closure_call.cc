@@ -98,4 +98,9 @@ bool IsResultOf(const ClosureCall& call, const EncodedValue& value) {
   }
 }
 
+uint64_t NumberIn(const EncodedValue& value) {
+  ValueReader reader(value);
+  return reader.Unsigned();
+}
+
 }  // namespace capstan::simulate

@@ -38,5 +38,7 @@ bool TensorIsRight(const EncodedValue& value);
 // What the function returns, and whether `value` is that.
 EncodedValue ResultOf(const ClosureCall& call);
 bool IsResultOf(const ClosureCall& call, const EncodedValue& value);
+// The number that a result has, to be added up. Throws if `value` is none.
+uint64_t NumberIn(const EncodedValue& value);
 
 }  // namespace capstan::simulate

@@ -17,6 +17,18 @@ constexpr Duration kMostNews = std::chrono::milliseconds(300);
 // The chance that it does not notice a worker which was away for a moment.
 constexpr double kNoNews = 0.2;
 
+// In the order in which there was something to say of a worker.
+void SendNews(ClosureContext& context, ClosureContext::News& news) {
+  const Duration delay(context.random.Between(0, kMostNews.count()));
+  const MonotonicTime now = context.world.clock().Now();
+  news.last = std::max(news.last, now + delay);
+  context.world.clock().ScheduleAfter(news.last - now,
+                                      [&context, entry = *news.entry] {
+                                        if (context.on_task)
+                                          context.on_task(entry);
+                                      });
+}
+
 }  // namespace
 
 std::string ClosureServerAddress(size_t index) {
@@ -75,12 +87,14 @@ void TellOfWorker(ClosureContext& context, size_t index, TaskState state,
   entry.state = state;
   entry.report.task = entry.task;
   entry.report.incarnation = incarnation;
-  const Duration delay(context.random.Between(0, kMostNews.count()));
-  const MonotonicTime now = context.world.clock().Now();
-  news.last = std::max(news.last, now + delay);
-  context.world.clock().ScheduleAfter(news.last - now, [&context, entry] {
-    if (context.on_task) context.on_task(entry);
-  });
+  news.entry = entry;
+  SendNews(context, news);
+}
+
+void TellOfAllWorkers(ClosureContext& context) {
+  for (ClosureContext::News& news : context.news) {
+    if (news.entry) SendNews(context, news);
+  }
 }
 
 void KillSoon(ClosureContext& context, SimNode& node, Duration away) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,14 @@ struct ClosureContext {
   struct News {
     MonotonicTime last = MonotonicTime::min();
     bool left = false;
+    // The newest that there is to say of it.
+    std::optional<TaskEntry> entry = std::nullopt;
   };
   std::vector<News> news = {};
+  // Where the coordinator is killed: whether some life has made the variables,
+  // and by server the newest record that it was seen to have.
+  bool variables_made = false;
+  std::vector<uint64_t> newest_records = {};
   // What the program waits for, for messages.
   std::string progress = "the program does not begin";
   // No more faults and nothing new: what there is must come to its end.
@@ -62,6 +69,9 @@ std::unique_ptr<ParameterClient> NewClosureClient(ClosureContext& context,
 // that has left and is back joins anew.
 void TellOfWorker(ClosureContext& context, size_t index, TaskState state,
                   uint64_t incarnation);
+
+// A coordinator that has just begun will hear of all workers.
+void TellOfAllWorkers(ClosureContext& context);
 
 // Kills the process of `node`, as it is now, from outside of it, and starts it
 // again after up to `away`. Safe to call on the node.

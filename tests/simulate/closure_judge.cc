@@ -64,24 +64,55 @@ ClosureJudge::ClosurePtr ClosureJudge::NewClosure(ClosureKind kind,
   record.call.kind = kind;
   record.call.range = range;
   record.has_range = kind != ClosureKind::kEvaluate;
+  if (wanted) record.wanted = std::make_shared<int>();
+  MakeClosure(record);
+  return record.closure;
+}
+
+void ClosureJudge::MakeClosure(Record& record) {
   record.closure = std::make_shared<Closure>();
-  const uint32_t function =
-      kind == ClosureKind::kEvaluate ? kEvaluateFunction : kStepFunction;
+  const uint32_t function = record.call.kind == ClosureKind::kEvaluate
+                                ? kEvaluateFunction
+                                : kStepFunction;
   record.closure->function =
       std::make_shared<const FunctionInfo>(InfoOf(function));
   record.closure->arguments = EncodeCall(record.call);
-  if (wanted) {
-    record.wanted = std::make_shared<int>();
-    record.closure->wanted = record.wanted;
-  }
+  record.closure->wanted = record.wanted;
+}
+
+ClosureJudge::ClosurePtr ClosureJudge::Renew(size_t number) {
+  Record& record = records_[number];
+  // Data is used once by what the job's record says, not by what is run.
+  record.has_range = false;
+  if (record.lives == 0) return record.closure;
+  record.succeeded = record.ok();
+  if (options_.sync()) record.first_round = record.round();
+  record.ended = 0;
+  record.cut_off = false;
+  MakeClosure(record);
   return record.closure;
+}
+
+void ClosureJudge::OnNewLife() {
+  ++tally_.lost;
+  ++life_;
+  for (Record& record : records_) {
+    if (record.put && record.ended == 0) record.cut_off = true;
+  }
 }
 
 void ClosureJudge::OnPut(size_t number) {
   ++tally_.requests;
   Record& record = records_[number];
   record.put = true;
+  ++record.lives;
+  record.life = life_;
   record.reports = reports_;
+  const uint64_t round = record.closure->place.round;
+  if (options_.sync() && record.round() != round) {
+    Violation(absl::StrCat("closure ", number, " was of round ", record.round(),
+                           ", and is of round ", round));
+  }
   last_step_ = record.closure->step;
   bool told = !unreported_;
   for (size_t i = first_open_; i < number; ++i) {
@@ -107,10 +138,10 @@ ClosureJudge::ClosurePtr ClosureJudge::ChooseToCancel(Random& random) {
 
 void ClosureJudge::OnEnded(size_t number) {
   Record& record = records_[number];
-  if (++record.ended > 1 || !record.done()) {
+  if (++record.ended > 1 || !record.ended_now()) {
     return Violation(absl::StrCat(
         "closure ", number,
-        record.done() ? " has ended twice" : " is said to have ended"));
+        record.ended_now() ? " has ended twice" : " is said to have ended"));
   }
   while (first_open_ < records_.size() &&
          (records_[first_open_].ended > 0 || records_[first_open_].refused)) {
@@ -404,7 +435,7 @@ void ClosureJudge::CheckRounds(const std::string& shard, const SlotSet& seen,
     if (round < last || round < own) known.final = true;
   }
   if (own != 0 && last >= own && options_.backup == 0 &&
-      !records_[*reader].done()) {
+      !records_[*reader].done() && records_[*reader].lives == 1) {
     Violation(absl::StrCat(shard, ": closure ", *reader, " of round ", own,
                            " saw round ", last));
   }
@@ -418,6 +449,11 @@ void ClosureJudge::CheckClocks(const std::string& shard, size_t table,
   for (const Record& record : records_) {
     if (!record.put || record.round() == 0) continue;
     if (record.round() + slack > clock) continue;
+    // Each life counts its own clocks, and what is left of the one before runs
+    // by those of that one.
+    if (record.life != records_[reader].life || records_[reader].lives > 1) {
+      continue;
+    }
     const size_t number = record.call.number;
     if (!record.done()) {
       Violation(absl::StrCat("closure ", reader, " runs at clock ", clock,
@@ -484,9 +520,18 @@ void ClosureJudge::CheckFinalRounds() {
   }
 }
 
+void ClosureJudge::CheckAllSucceeded(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (records_[i].put && records_[i].ok()) continue;
+    Violation(absl::StrCat(
+        "the job is over, and closure ", i,
+        records_[i].put ? " has not succeeded" : " was never put"));
+  }
+}
+
 void ClosureJudge::OnEnd() {
   for (const Record& record : records_) {
-    if (!record.put || record.ended == 1) continue;
+    if (!record.put || record.cut_off || record.ended == 1) continue;
     Violation(absl::StrCat("closure ", record.call.number,
                            " has ended without a word"));
   }

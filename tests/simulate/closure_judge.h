@@ -38,6 +38,12 @@ class ClosureJudge {
 
   // A new closure: its number, and whoever asks for its value.
   ClosurePtr NewClosure(ClosureKind kind, const DataRange& range, bool wanted);
+  // The same closure once more, in another life of the coordinator: whether it
+  // has taken effect is asked of the whole job. One that was made and not put
+  // is given out the first time.
+  ClosurePtr Renew(size_t number);
+  // The coordinator was killed: what it had put will never be heard of.
+  void OnNewLife();
   size_t num_closures() const { return records_.size(); }
   const ClosureCall& call(size_t number) const { return records_[number].call; }
   // It is queued now; or was not taken, because of an error.
@@ -82,6 +88,8 @@ class ClosureJudge {
   // Nothing happens any more, and this is what a table has.
   void OnFinal(size_t table, DigitVariable variable,
                std::span<const float> values);
+  // The job is over: all of the first `count` closures have succeeded.
+  void CheckAllSucceeded(size_t count);
   // All tables have been read.
   void OnEnd();
   // How busy the workers were, if that is measured.
@@ -99,14 +107,24 @@ class ClosureJudge {
     bool put = false;
     bool refused = false;
     bool cancel_requested = false;
-    int ended = 0;         // how often we were told
-    uint64_t reports = 0;  // errors that had been reported when it was put
-    size_t crashes = 0;    // of workers, by its function
+    int ended = 0;             // how often we were told, in this life
+    bool cut_off = false;      // its coordinator was killed
+    bool succeeded = false;    // in a life before this one
+    uint64_t first_round = 0;  // that it had in the first of them, if it stays
+    size_t lives = 0;          // in which it was put
+    size_t life = 0;           // the last of them
+    uint64_t reports = 0;      // errors that had been reported when it was put
+    size_t crashes = 0;        // of workers, by its function
     size_t runs = 0;
     std::map<size_t, uint64_t> applied;  // by push: shards, by the answers
-    bool done() const { return closure->state == Closure::State::kDone; }
-    bool ok() const { return done() && closure->status.ok(); }
-    uint64_t round() const { return closure->place.round; }
+    bool ended_now() const { return closure->state == Closure::State::kDone; }
+    bool done() const { return succeeded || ended_now(); }
+    bool ok() const {
+      return succeeded || (ended_now() && closure->status.ok());
+    }
+    uint64_t round() const {
+      return first_round != 0 ? first_round : closure->place.round;
+    }
   };
   // What the shards have of a synchronous round.
   struct Round {
@@ -114,6 +132,7 @@ class ClosureJudge {
     bool final = false;  // it will have no more
   };
 
+  static void MakeClosure(Record& record);
   ShardHistory& History(size_t table, DigitVariable variable, size_t shard);
   std::string NameOfShard(size_t table, DigitVariable variable,
                           size_t shard) const;
@@ -150,6 +169,7 @@ class ClosureJudge {
   uint64_t joined_step_ = 0;
   uint64_t last_step_ = 0;
   size_t runs_ = 0;
+  size_t life_ = 0;  // of the coordinator
   std::vector<std::pair<MonotonicTime, MonotonicTime>> computed_;
   // From when on, and until when, all workers should have been busy.
   MonotonicTime busy_begin_ = kNever;

@@ -69,9 +69,16 @@ absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
   map.Read("gentle", options.gentle);
   map.Read("server_scares", options.server_scares);
   map.Read("scare", options.scare);
+  map.Read("restarts", options.restarts);
   map.ReadShare("min_busy", options.min_busy);
   if (options.sync() && options.tables != 1) {
     map.Fail("tables", "must be 1 in synchronous rounds");
+  }
+  if (options.restarts && options.tables != 1) {
+    map.Fail("tables", "must be 1 with restarts");
+  }
+  if (options.restarts && options.ranges > options.closures) {
+    map.Fail("ranges", "must not be more than closures with restarts");
   }
   CAPSTAN_RETURN_IF_ERROR(map.Finish());
   Random random = Random(seed).Fork("backup");

@@ -64,6 +64,9 @@ struct ClosureOptions {
   // server is lost, which it is not, and how long it believes that; 0: never.
   Duration server_scares = Duration::zero();
   Duration scare = std::chrono::milliseconds(300);
+  // Whether the coordinator may be killed. Its program then has one epoch, and
+  // no failures: closures are numbered in advance, and `ranges` in all.
+  bool restarts = false;
   // The share of time that workers must compute for, once all are there and
   // until there is nothing left to take; 0: not measured.
   double min_busy = 0;

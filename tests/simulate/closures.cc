@@ -7,6 +7,7 @@
 #include "simulate/closure_chief.h"
 #include "simulate/closure_context.h"
 #include "simulate/closure_worker.h"
+#include "simulate/restart_chief.h"
 #include "simulate/store_server.h"
 
 namespace capstan::simulate {
@@ -26,9 +27,11 @@ class Closures final : public Workload {
         .judge = ClosureJudge(world, violations, options_, variables_),
         .random = world.NewRandom("closures")});
     context_->news.resize(options_.all_workers());
+    context_->newest_records.resize(static_cast<size_t>(options_.servers));
     SimNode& chief = world.AddNode("chief");
     world.Start(chief, [this](SimNode& node) {
-      return RunClosureChief(*context_, node);
+      return options_.restarts ? RunRestartChief(*context_, node)
+                               : RunClosureChief(*context_, node);
     });
     for (size_t i = 0; i < static_cast<size_t>(options_.servers); ++i) {
       SimNode& server = world.AddNode(absl::StrCat("server", i));

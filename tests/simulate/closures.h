@@ -4,7 +4,7 @@
 // coroutines. docs/decisions/013-simulated-coordinator.md.
 //
 // Nodes: chief, server0, server1, ..., worker0, worker1, ... Only workers may
-// be killed.
+// be killed, and with `restarts` the chief.
 #pragma once
 
 #include <cstdint>

@@ -49,11 +49,9 @@ class BendingChannel final : public Channel {
     if (plant_ == Plant::kRetryNewStep && method == Method::kWorkerRun) {
       body = BendRun(body);
     }
-    if (plant_ == Plant::kEarlyWatermark && method == Method::kWatermark) {
-      WatermarkRequest request = DecodeWatermarkRequest(body).value();
-      request.watermark += kAhead;
-      body = EncodeWatermarkRequest(request);
-    }
+    if (method == Method::kWatermark) body = BendWatermark(body);
+    if (Swallows(method)) return Done();
+    installed_ |= method == Method::kInstall;
     return inner_->Call(method, std::move(body), std::move(attachments),
                         std::move(options));
   }
@@ -62,6 +60,25 @@ class BendingChannel final : public Channel {
   std::string peer() const override { return inner_->peer(); }
 
  private:
+  static Task<absl::StatusOr<Reply>> Done() { co_return Reply(); }
+
+  // Whether it is answered, and never sent.
+  bool Swallows(Method method) const {
+    // All that a coordinator does before it installs a map is to take over.
+    return plant_ == Plant::kUnsettled && method == Method::kCommit &&
+           !installed_;
+  }
+
+  std::string BendWatermark(const std::string& body) {
+    WatermarkRequest request = DecodeWatermarkRequest(body).value();
+    if (plant_ == Plant::kEarlyWatermark) request.watermark += kAhead;
+    // The first is that of a block, before its steps begin.
+    if (plant_ == Plant::kLostRecord && request.watermark > 0) {
+      request.record.clear();
+    }
+    return EncodeWatermarkRequest(request);
+  }
+
   std::string BendRun(const std::string& body) {
     RunRequest request = DecodeRunRequest(body).value();
     if (!memory_->sent.insert(request.id.step).second) {
@@ -73,6 +90,7 @@ class BendingChannel final : public Channel {
   const std::unique_ptr<Channel> inner_;
   const Plant plant_;
   const std::shared_ptr<RetryMemory> memory_;
+  bool installed_ = false;  // a shard map, in this life
 };
 
 class FaultyWorker final : public Service {
@@ -151,8 +169,14 @@ std::unique_ptr<Channel> NewFaultyWorkerChannel(
 
 std::unique_ptr<Channel> NewFaultyServerChannel(std::unique_ptr<Channel> inner,
                                                 Plant plant) {
-  if (plant != Plant::kEarlyWatermark) return inner;
-  return std::make_unique<BendingChannel>(std::move(inner), plant, nullptr);
+  switch (plant) {
+    case Plant::kEarlyWatermark:
+    case Plant::kLostRecord:
+    case Plant::kUnsettled:
+      return std::make_unique<BendingChannel>(std::move(inner), plant, nullptr);
+    default:
+      return inner;
+  }
 }
 
 std::unique_ptr<Service> NewFaultyWorker(Service& worker, Plant plant,

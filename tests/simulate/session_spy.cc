@@ -1,5 +1,7 @@
 #include "simulate/session_spy.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "wire/closure.h"
 
@@ -8,16 +10,20 @@ namespace capstan::simulate {
 Task<ServerReply> SessionSpy::Serve(ServerCall& call) {
   const Method method = call.method();
   if (method == Method::kWorkerAttach) {
-    const uint64_t session = DecodeAttachRequest(call.body()).value().session;
+    const AttachRequest request = DecodeAttachRequest(call.body()).value();
+    const uint64_t session = request.session;
+    const uint64_t term = request.office.term;
     ServerReply reply = co_await inner_.Serve(call);
     if (reply.status.ok()) {
       context_.world.trace().Add(node_.clock().Now(), node_.name(), "session",
                                  session);
-      if (session <= session_) {
+      // Each coordinator counts from the beginning.
+      if (std::pair(term, session) <= std::pair(term_, session_)) {
         context_.judge.Violation(absl::StrCat(node_.name(),
                                               " went back from session ",
                                               session_, " to ", session));
       }
+      term_ = term;
       session_ = session;
     }
     co_return reply;

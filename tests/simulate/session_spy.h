@@ -19,6 +19,7 @@ class SessionSpy final : public Service {
   Service& inner_;
   ClosureContext& context_;
   SimNode& node_;
+  uint64_t term_ = 0;     // of the coordinator
   uint64_t session_ = 0;  // the last that was begun
 };
 

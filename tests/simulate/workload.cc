@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kKeptViolations = 10;
 
-constexpr std::array<std::pair<Plant, std::string_view>, 20> kPlants = {{
+constexpr std::array<std::pair<Plant, std::string_view>, 25> kPlants = {{
     {Plant::kNone, ""},
     {Plant::kWrongReply, "wrong_reply"},
     {Plant::kCorruptBytes, "corrupt_bytes"},
@@ -35,6 +35,11 @@ constexpr std::array<std::pair<Plant, std::string_view>, 20> kPlants = {{
     {Plant::kLostClosure, "lost_closure"},
     {Plant::kStaleSession, "stale_session"},
     {Plant::kResultSwap, "result_swap"},
+    {Plant::kFarRecord, "far_record"},
+    {Plant::kLateBlock, "late_block"},
+    {Plant::kNewNumbers, "new_numbers"},
+    {Plant::kLostRecord, "lost_record"},
+    {Plant::kUnsettled, "unsettled"},
 }};
 
 }  // namespace
@@ -84,6 +89,11 @@ bool PlantConcerns(Plant plant, std::string_view workload) {
     case Plant::kLostClosure:
     case Plant::kStaleSession:
     case Plant::kResultSwap:
+    case Plant::kFarRecord:
+    case Plant::kLateBlock:
+    case Plant::kNewNumbers:
+    case Plant::kLostRecord:
+    case Plant::kUnsettled:
       return workload == "closures";
     default:
       return workload == "request_reply";

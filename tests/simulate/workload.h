@@ -38,6 +38,12 @@ enum class Plant {
   kLostClosure,   // a worker answers that it is done, and has not run it
   kStaleSession,  // a worker serves requests of a session that is over
   kResultSwap,    // a worker answers with the result of another closure
+  // Of a coordinator that is started again:
+  kFarRecord,   // a record is said to account for more steps than it does
+  kLateBlock,   // steps begin before the servers know their numbers
+  kNewNumbers,  // steps that are repeated get other numbers
+  kLostRecord,  // a watermark comes without the record that goes with it
+  kUnsettled,   // a round that some servers have committed is left at that
 };
 // All but kNone.
 std::vector<Plant> AllPlants();

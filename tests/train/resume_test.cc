@@ -172,7 +172,21 @@ TEST(ResumeTest, ModelCheckpointKeepsTheBest) {
   EXPECT_EQ(other.trainer().iterations(), 2 * kExamples / 8);
 }
 
-TEST(ResumeTest, AnotherProgramsCheckpointIsRefused) {
+TEST(ResumeTest, SavingInTheMiddleOfRoundsDoesNotChangeThem) {
+  const TempDir dir;
+  TrainJob plain(PlaneBatches(kExamples, 8), JobOptions(true));
+  plain.trainer().Fit(plain.data, TrainJob::Quiet({.epochs = 2}));
+  TrainJob saved(PlaneBatches(kExamples, 8), JobOptions(true));
+  ModelCheckpointOptions often;
+  often.save_freq = 1;
+  saved.trainer().Fit(
+      saved.data,
+      TrainJob::Quiet(
+          {.epochs = 2, .callbacks = {ModelCheckpoint(dir / "all", often)}}));
+  EXPECT_EQ(saved.trainer().Values(), plain.trainer().Values());
+}
+
+TEST(ResumeTest, ACheckpointThatNoTrainerHasSavedHasTheValues) {
   const TempDir dir;
   TrainJob job(PlaneBatches(kExamples, 8));
   {

@@ -1,0 +1,66 @@
+// The coordinator's process in the closures workload: the real dispatcher, and
+// what any program does with it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/event.h"
+#include "base/random.h"
+#include "base/task.h"
+#include "client/parameter_client.h"
+#include "coordinator/dispatcher.h"
+#include "simulate/closure_context.h"
+
+namespace capstan::simulate {
+
+// One life. Lives on the node's executor; what is passed by reference must
+// outlive it.
+class ClosureSeat {
+ public:
+  // In the office of the node's present life. Hears of workers from now on, in
+  // a later life also of those that were there before.
+  ClosureSeat(ClosureContext& context, SimNode& node);
+  ~ClosureSeat();
+  ClosureSeat(const ClosureSeat&) = delete;
+  ClosureSeat& operator=(const ClosureSeat&) = delete;
+
+  Dispatcher& dispatcher() { return *dispatcher_; }
+  ClosureQueue& queue() { return dispatcher_->queue(); }
+  JobVariables& variables() { return dispatcher_->variables(); }
+  ParameterClient& client() { return *client_; }
+  Random& random() { return random_; }
+  MonotonicTime Now() { return node_.clock().Now(); }
+
+  // For up to `most`, and for `duration`.
+  Task<> Sleep(Duration most);
+  Task<> Rest(Duration duration);
+  // Returns when something changed that a Try of the queue may wait for.
+  Task<> Change();
+
+  // Makes the variables, or finds them as they are; as often as it takes.
+  Task<> CreateVariables();
+  // Reads both variables of a table and has the judge look at them, `final`: as
+  // what there is in the end.
+  Task<> ReadTable(size_t table, bool final);
+  // Returns once no server has a watermark below `last`.
+  Task<> AwaitWatermark(uint64_t last);
+
+  // It was put: the judge hears of that, and of its end.
+  void OnPut(size_t number, const ClosureQueue::ClosurePtr& closure);
+
+ private:
+  DispatcherOptions Options();
+  Dispatcher::NewChannel Channels();
+
+  ClosureContext& context_;
+  SimNode& node_;
+  Random random_;
+  const std::unique_ptr<Timer> timer_;
+  Event changed_;
+  const std::unique_ptr<ParameterClient> client_;
+  std::shared_ptr<Dispatcher> dispatcher_;
+};
+
+}  // namespace capstan::simulate
