@@ -14,13 +14,13 @@ build = cmake --preset $(1) >/dev/null && \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-formats test-slurm test-torch2 debug asan tsan \
-        simulate bench bench-tensorflow fuzz format lint clean
+        simulate chaos bench bench-tensorflow fuzz format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' \
 	  $(MAKEFILE_LIST)
 
-demo: ## Fashion-MNIST on a local cluster; a worker is killed meanwhile
+demo: ## Fashion-MNIST on a local cluster, whose tasks are killed meanwhile
 	@$(SETUP)
 	@$(call build,release,capstan fashion_mnist)
 	@tools/demo build/release/bin
@@ -60,6 +60,12 @@ simulate: ## seeded faults in virtual time (SEEDS=1000 SCENARIO=file)
 	@$(call build,release,simulate)
 	@build/release/bin/simulate --seeds $(SEEDS) \
 	  $(if $(SCENARIO),--scenario $(SCENARIO))
+
+chaos: ## real processes killed at random (TIME=600 seconds)
+	@$(SETUP)
+	@$(call build,release)
+	@tools/chaos build/release/bin $(if $(filter command line,$(origin TIME)),\
+	  --time $(TIME))
 
 bench-tensorflow: ## beside TensorFlow 2.15, which it gets from PyPI
 	@$(SETUP)

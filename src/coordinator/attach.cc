@@ -167,7 +167,7 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   co_return absl::OkStatus();
 }
 
-Task<absl::Status> JobVariables::Rebuild() {
+Task<absl::Status> JobVariables::Rebuild(Cancellation* cancellation) {
   const absl::StatusOr<std::vector<StoreReport>> reports = co_await AskAll();
   if (!reports.ok()) co_return reports.status();
   uint64_t last = generation_;
@@ -182,7 +182,9 @@ Task<absl::Status> JobVariables::Rebuild() {
   const uint64_t term = term_();
   // What was begun before is of the old generation, and void.
   const uint64_t begun = queue_.last_step();
-  absl::Status status = co_await client_.Install(*map, term, begun);
+  const Duration install_timeout = std::chrono::minutes(10);
+  absl::Status status = co_await client_.Install(*map, term, begun,
+                                                 install_timeout, cancellation);
   if (!status.ok()) co_return status;
   generation_ = last + 1;
   map_ = *std::move(map);
@@ -192,7 +194,7 @@ Task<absl::Status> JobVariables::Rebuild() {
   // The values are the first ones again, until a checkpoint is restored: a
   // coordinator that takes over before that must not go on with them.
   records_.Clear();
-  co_return co_await PublishRecord();
+  co_return co_await PublishRecord(cancellation);
 }
 
 }  // namespace capstan

@@ -180,8 +180,7 @@ UpdateResult ClusterCoordinator::Apply(
   // Not while a checkpoint is cut.
   const std::shared_lock lock(impl_->applying);
   return ValueOrThrow(
-      RunOn(impl_->executor,
-            impl_->dispatcher.variables().Apply(operation, updates)));
+      RunOn(impl_->executor, impl_->dispatcher.Apply(operation, updates)));
 }
 
 std::shared_ptr<RemoteValueBase::State> ClusterCoordinator::ScheduleCall(

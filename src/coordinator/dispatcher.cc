@@ -60,6 +60,9 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::string Obstacle() const;
   absl::Status LostServer() const;
   Task<absl::Status> Recover(Duration timeout);
+  // Waits until all servers answer and nothing runs; DeadlineExceeded, naming
+  // one, at `deadline`, which is after `timeout`.
+  Task<absl::Status> AwaitServers(MonotonicTime deadline, Duration timeout);
 
   const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
   ResourceBook& resources() { return *resources_; }
@@ -126,7 +129,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   uint64_t last_session_ = 0;
   Cancellation stop_;  // of what is asked of the servers
   std::shared_ptr<Cancellation> until_lost_ = std::make_shared<Cancellation>();
-  bool rebuilding_ = false;  // the variables, after a server has lost them
+  // While the variables are made anew: cancelled when a server is lost again.
+  std::shared_ptr<Cancellation> rebuilding_;
   bool stopping_ = false;
   size_t loops_ = 0;  // coroutines that Stop waits for
   Event round_event_;
@@ -319,6 +323,11 @@ Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
 void Dispatcher::Core::OnServer(const TaskEntry& entry) {
   Server& server = servers_[entry.task];
   const uint64_t incarnation = entry.report.incarnation;
+  // What is being made anew is lost with it.
+  if (rebuilding_ != nullptr &&
+      (!Answers(entry.state) || incarnation != server.now)) {
+    rebuilding_->Cancel();
+  }
   server.now = incarnation;
   server.answers = Answers(entry.state);
   if (!variables_.any() || server.incarnation == 0) {
@@ -369,15 +378,41 @@ Task<absl::Status> Dispatcher::Core::Recover(Duration timeout) {
     co_return absl::FailedPreconditionError(
         "there is nothing to recover from: no server has lost its variables");
   }
+  const MonotonicTime deadline =
+      clock_.Now() + std::min<Duration>(timeout, std::chrono::hours(24 * 365));
+  while (true) {
+    absl::Status status = co_await AwaitServers(deadline, timeout);
+    if (!status.ok()) co_return status;
+    // One that is started again meanwhile may or may not have them.
+    std::map<std::string, uint64_t> asked;
+    for (const auto& [task, server] : servers_) asked[task] = server.now;
+    const auto rebuilding = std::make_shared<Cancellation>();
+    rebuilding_ = rebuilding;
+    status = co_await variables_.Rebuild(rebuilding.get());
+    rebuilding_ = nullptr;
+    if (rebuilding->cancelled() && !stopping_) continue;
+    if (!status.ok()) co_return status;
+    for (auto& [task, server] : servers_) {
+      server.incarnation = asked[task];
+      if (server.answers && server.incarnation == server.now) {
+        server.lost = absl::OkStatus();
+      }
+    }
+    CheckServers();
+    co_return LostServer();
+  }
+}
+
+Task<absl::Status> Dispatcher::Core::AwaitServers(MonotonicTime deadline,
+                                                  Duration timeout) {
   const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
-  const MonotonicTime begin = clock_.Now();
   while (!stopping_) {
     const bool all =
         std::all_of(servers_.begin(), servers_.end(),
                     [](const auto& item) { return item.second.answers; });
     // What runs is being called off; it must not count in rounds to come.
-    if (all && queue_.counts().in_flight == 0) break;
-    if (clock_.Now() - begin >= timeout) {
+    if (all && queue_.counts().in_flight == 0) co_return absl::OkStatus();
+    if (clock_.Now() >= deadline) {
       const absl::Status lost = LostServer();
       co_return WithTask(absl::DeadlineExceededError(
                              absl::StrCat("still after ", Seconds(timeout),
@@ -386,24 +421,7 @@ Task<absl::Status> Dispatcher::Core::Recover(Duration timeout) {
     }
     co_await Pause(*timer, kLook);
   }
-  if (stopping_) {
-    co_return absl::CancelledError("the coordinator has ended");
-  }
-  // One that is started again meanwhile may or may not have them.
-  std::map<std::string, uint64_t> asked;
-  for (const auto& [task, server] : servers_) asked[task] = server.now;
-  rebuilding_ = true;
-  absl::Status status = co_await variables_.Rebuild();
-  rebuilding_ = false;
-  if (!status.ok()) co_return status;
-  for (auto& [task, server] : servers_) {
-    server.incarnation = asked[task];
-    if (server.answers && server.incarnation == server.now) {
-      server.lost = absl::OkStatus();
-    }
-  }
-  CheckServers();
-  co_return LostServer();
+  co_return absl::CancelledError("the coordinator has ended");
 }
 
 Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
@@ -416,7 +434,7 @@ Task<> Dispatcher::Core::RunRounds(std::shared_ptr<Core> self) {
 }
 
 Task<> Dispatcher::Core::SettleRounds() {
-  while (!stopping_ && !rebuilding_) {
+  while (!stopping_ && rebuilding_ == nullptr) {
     const std::optional<RoundDecision> commit = queue_.NextCommit();
     const std::optional<RoundDecision> next =
         commit ? commit : queue_.NextTick();
@@ -436,7 +454,9 @@ Task<> Dispatcher::Core::SettleRounds() {
       status = co_await client_.Tick(std::move(request), options);
     }
     // The rounds of variables that were lost are nobody's concern any more.
-    if (rebuilding_ || variables_.fence().generation != generation) continue;
+    if (rebuilding_ != nullptr || variables_.fence().generation != generation) {
+      continue;
+    }
     if (!status.ok()) {
       co_await AfterFailure(std::move(status));
     } else if (commit) {
@@ -623,6 +643,27 @@ ClosureQueue& Dispatcher::queue() { return *core_->queue(); }
 std::shared_ptr<ClosureQueue> Dispatcher::shared_queue() {
   return core_->queue();
 }
+Task<absl::StatusOr<UpdateResult>> Dispatcher::Apply(
+    Operation operation, std::vector<VariableUpdate> updates) {
+  const std::shared_ptr<Core> core = core_;
+  const std::shared_ptr<Cancellation> until_lost = core->until_lost();
+  absl::StatusOr<UpdateResult> result = co_await core->variables().Apply(
+      operation, std::move(updates), until_lost.get());
+  const absl::Status lost = core->LostServer();
+  if (absl::IsCancelled(result.status()) && !lost.ok()) co_return lost;
+  co_return result;
+}
+
+Task<absl::Status> Dispatcher::PublishRecord() {
+  const std::shared_ptr<Core> core = core_;
+  const std::shared_ptr<Cancellation> until_lost = core->until_lost();
+  absl::Status status =
+      co_await core->variables().PublishRecord(until_lost.get());
+  const absl::Status lost = core->LostServer();
+  if (absl::IsCancelled(status) && !lost.ok()) co_return lost;
+  co_return status;
+}
+
 std::shared_ptr<Cancellation> Dispatcher::until_lost() const {
   return core_->until_lost();
 }

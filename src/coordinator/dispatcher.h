@@ -82,6 +82,10 @@ class Dispatcher {
 
   // Cancelled when a server is lost: for what would wait long for its answer.
   std::shared_ptr<Cancellation> until_lost() const;
+  // As those of JobVariables; the loss of a server ends them, with its error.
+  Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
+                                           std::vector<VariableUpdate> updates);
+  Task<absl::Status> PublishRecord();
   // The first server that is lost or has lost its variables; OK if none.
   absl::Status LostServer() const;
   // After that: waits until all servers answer, makes the variables anew and

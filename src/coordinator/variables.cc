@@ -180,11 +180,13 @@ Task<absl::StatusOr<Tensor>> JobVariables::ReadRows(std::string name,
 }
 
 Task<absl::StatusOr<UpdateResult>> JobVariables::Apply(
-    Operation operation, std::vector<VariableUpdate> updates) {
+    Operation operation, std::vector<VariableUpdate> updates,
+    Cancellation* cancellation) {
   UpdateId id;
   id.fence = fence();
   id.step = queue_.BeginStep();
-  const UpdateOptions options;
+  UpdateOptions options;
+  options.cancellation = cancellation;
   absl::StatusOr<UpdateResult> summary = co_await UpdateByName(
       client_, id, operation, std::move(updates), options);
   queue_.EndStep(id.step);
@@ -250,11 +252,12 @@ Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
   co_return co_await Tell(std::move(notice), options);
 }
 
-Task<absl::Status> JobVariables::PublishRecord() {
+Task<absl::Status> JobVariables::PublishRecord(Cancellation* cancellation) {
   RecordKeeper::Notice notice = records_.Next(queue_.counts().watermark);
   notice.watermark = std::max(notice.watermark, watermark_);
   if (notice.record.empty()) co_return absl::OkStatus();
-  const UpdateOptions options;
+  UpdateOptions options;
+  options.cancellation = cancellation;
   co_return co_await Tell(std::move(notice), options);
 }
 

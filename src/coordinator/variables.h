@@ -61,13 +61,16 @@ class JobVariables {
       std::vector<std::string> names);
   Task<absl::StatusOr<Tensor>> ReadRows(std::string name,
                                         std::vector<int64_t> ids);
+  // Cancelled by `cancellation`, which may be null.
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
-                                           std::vector<VariableUpdate> updates);
+                                           std::vector<VariableUpdate> updates,
+                                           Cancellation* cancellation);
 
   // Makes the variables of this coordinator once more, in a new generation and
   // with their initial values: after a server has lost its own. The numbers
   // of steps go on, the record is empty. Nothing may be in flight.
-  Task<absl::Status> Rebuild();
+  // Cancelled by `cancellation`, after which it can be tried again.
+  Task<absl::Status> Rebuild(Cancellation* cancellation);
 
   // Added up over all shards.
   Task<absl::StatusOr<std::vector<uint64_t>>> Staleness();
@@ -80,7 +83,8 @@ class JobVariables {
   // Thread-safe.
   RecordKeeper& records() { return records_; }
   // Returns when the servers have the newest record that they may have.
-  Task<absl::Status> PublishRecord();
+  // Cancelled by `cancellation`, which may be null.
+  Task<absl::Status> PublishRecord(Cancellation* cancellation = nullptr);
 
   // Of what is sent to the servers now.
   Fence fence() const;

@@ -258,9 +258,10 @@ class CheckpointProcessesTest(unittest.TestCase):
                     kill()
 
             def kill_again(line):
-                # Fit says so before it waits for the server and restores: so
-                # in the middle of that, or soon after it.
-                if line.startswith("warning: ps/") and left > 0:
+                # Fit says so before it waits for the server and restores, and
+                # after that: so in the middle of it, or soon after it.
+                said = line.startswith("warning: ps/") or " back to " in line
+                if said and 0 < left < 6:
                     time.sleep(self.random.uniform(0, 0.05))
                     kill()
 
