@@ -6,6 +6,11 @@
 #include "coordinator/checkpoint_manager_impl.h"
 
 namespace capstan {
+namespace {
+
+constexpr std::chrono::seconds kReminder(10);
+
+}  // namespace
 
 std::shared_ptr<Cancellation> CheckpointManager::Impl::UntilLost() const {
   const auto ask =
@@ -61,6 +66,15 @@ CheckpointManager::~CheckpointManager() {
 
 std::optional<Error> CheckpointManager::TakeError() {
   if (impl_->writing.valid()) {
+    // A disk may hang, and whoever waits here should know.
+    for (auto waited = kReminder;
+         impl_->writing.wait_for(kReminder) == std::future_status::timeout;
+         waited += kReminder) {
+      impl_->front->dispatcher.logger().Warning(
+          "still waits for the checkpoint that is being written to '{}', for "
+          "{} s now",
+          impl_->directory, waited.count());
+    }
     const absl::Status status = impl_->writing.get();
     if (!status.ok()) {
       // Which says more than that of one before.

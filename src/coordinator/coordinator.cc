@@ -2,6 +2,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
@@ -13,6 +14,7 @@ namespace {
 
 // All records together have to fit into a message.
 constexpr size_t kMostRecordText = 64 << 10;
+constexpr size_t kMostRecords = 512 << 10;
 
 // Throws the exception for `status`, the special one for poisoned closures.
 void Throw(const absl::Status& status) {
@@ -98,12 +100,17 @@ absl::StatusOr<DispatcherOptions> CoordinatorMaker::CheckOptions(
 void ClusterCoordinator::CreateVariables(const std::vector<VariableSpec>& specs,
                                          const Partitioner& partitioner) {
   const std::lock_guard lock(impl_->changing);
-  Throw(RunOn(impl_->executor,
-              impl_->dispatcher.variables().Create(specs, partitioner)));
-  if (impl_->on_created == nullptr) return;
-  std::vector<std::string> names;
-  for (const VariableSpec& spec : specs) names.push_back(spec.name);
-  Throw(impl_->on_created(names));
+  JobVariables& variables = impl_->dispatcher.variables();
+  Throw(RunOn(impl_->executor, variables.Begin()));
+  // Those that were taken over have values that are newer than a checkpoint's.
+  std::vector<std::string> made;
+  for (const VariableSpec& spec : specs) {
+    if (variables.map().Find(spec.name) == nullptr) made.push_back(spec.name);
+  }
+  Throw(RunOn(impl_->executor, variables.Create(specs, partitioner)));
+  if (impl_->on_created != nullptr && !made.empty()) {
+    Throw(impl_->on_created(made));
+  }
 }
 
 void ClusterCoordinator::DropVariables(const std::vector<std::string>& names) {
@@ -158,7 +165,23 @@ void ClusterCoordinator::SetRecord(const std::string& key,
                              "bytes, and the text at most ",
                              kMostRecordText));
   }
-  impl_->dispatcher.variables().records().Set(key, text);
+  RecordKeeper& records = impl_->dispatcher.variables().records();
+  size_t others = 0;
+  for (const auto& [name, value] : records.parts()) {
+    if (name != key) others += name.size() + value.size();
+  }
+  if (others + key.size() + text.size() > kMostRecords) {
+    throw Error(ErrorCode::kInvalidArgument,
+                absl::StrCat("a record of ", text.size(), " bytes under '", key,
+                             "' besides others of ", others,
+                             ": all together have room for ", kMostRecords));
+  }
+  if (!IsUtf8(key) || !IsUtf8(text)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                absl::StrCat("the record under '", absl::CHexEscape(key),
+                             "' is not UTF-8: it is kept as text"));
+  }
+  records.Set(key, text);
 }
 
 std::optional<Error> ClusterCoordinator::LostServer() const {

@@ -53,6 +53,15 @@ absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text) {
   }
 }
 
+bool IsUtf8(const std::string& text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 void RecordKeeper::Load(JobRecord record, uint64_t watermark) {
   const std::lock_guard lock(mutex_);
   Version version;

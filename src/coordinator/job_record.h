@@ -32,6 +32,9 @@ std::string EncodeJobRecord(const JobRecord& record);
 // DataLoss if it is none.
 absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text);
 
+// Whether a text may be a part of it, or its key.
+bool IsUtf8(const std::string& text);
+
 // Keeps the record and the watermark together. The part that has a block says
 // what became of its steps, one after the other; a step counts as over for a
 // coordinator to come only once the record says so: else it would neither be

@@ -1,14 +1,13 @@
 // The evaluator: evaluates each checkpoint of a job once.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/open_folder.h"
@@ -18,6 +17,7 @@
 #include "metrics/event_file.h"
 #include "train/json_text.h"
 #include "train/monitor.h"
+#include "train/this_process.h"
 
 namespace capstan {
 namespace {
@@ -26,12 +26,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr uint64_t kMostLog = uint64_t{1} << 30;
 constexpr char kLogName[] = "evaluations.jsonl";
-
-EventFileWriter ThisProcess() {
-  std::array<char, 256> host = {};
-  if (gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
-  return {.host = host.data(), .process = getpid()};
-}
 
 // Not thread-safe.
 class Evaluator {
@@ -70,6 +64,7 @@ class Evaluator {
   std::set<std::string> seen_;
   std::optional<double> best_;
   int done_ = 0;
+  bool torn_line_ = false;  // the log ends in the middle of one
   const RealClock clock_;
   std::unique_ptr<FileSystem> event_folder_;
   std::unique_ptr<EventFile> events_;
@@ -126,6 +121,8 @@ void Evaluator::ReadLog() {
   if (!ValueOrThrow(file.folder->Exists(file.name))) return;
   const std::string text =
       ValueOrThrow(ReadFile(*file.folder, file.name, kMostLog));
+  // One who was killed while he wrote has left a part of a line.
+  torn_line_ = !text.empty() && text.back() != '\n';
   size_t begin = 0;
   for (size_t end = text.find('\n'); end != std::string::npos;
        begin = end + 1, end = text.find('\n', begin)) {
@@ -185,6 +182,7 @@ void Evaluator::Write(const std::string& name, const Logs& logs) {
     line += fmt::format(", {}: {}", JsonString(key), JsonNumber(value));
   }
   line += "}\n";
+  if (std::exchange(torn_line_, false)) line.insert(0, 1, '\n');
   const FileInFolder file = OpenFolderOf(log_path_, IfMissing::kCreate);
   const bool there = ValueOrThrow(file.folder->Exists(file.name));
   const std::unique_ptr<WritableFile> log =

@@ -109,10 +109,8 @@ void FitRun::Save() {
     trainer_.SaveCheckpoint(*manager_);
   } catch (const Error& error) {
     // A step that has failed is about to be noticed.
-    if (error.code() == ErrorCode::kFailedPrecondition ||
-        impl_.coordinator.LostServer()) {
-      return;
-    }
+    const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
+    if (!front->dispatcher.queue().counts().error.ok()) return;
     Warnings() << fmt::format(
         "warning: no checkpoint could be written to {}, and the training goes "
         "on without: {}\n",

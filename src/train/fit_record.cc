@@ -1,7 +1,9 @@
 #include "train/fit_record.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/error.h"
@@ -10,6 +12,7 @@ namespace capstan {
 namespace {
 
 using Json = nlohmann::json;
+constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
 
 // JSON has no name for what is no number.
 double NumberOf(const Json& json) {
@@ -18,12 +21,14 @@ double NumberOf(const Json& json) {
 }
 
 Json ToJson(const StepReport& report) {
+  Json states = report.metric_states;
+  if (states.dump().size() > kMostStatesText) states = Json::array();
   return {
       {"batches", report.batches},
       {"examples", report.examples},
       {"loss_sum", report.loss_sum},
       {"weight_sum", report.weight_sum},
-      {"metrics", report.metric_states},
+      {"metrics", std::move(states)},
       {"ns",
        {report.data_ns, report.pull_ns, report.compute_ns, report.push_ns}}};
 }
@@ -46,11 +51,18 @@ StepReport ReportOf(const Json& json) {
   return report;
 }
 
+// The newest rows, as many as there is room for.
 Json ToJson(const History& history) {
   Json rows = Json::array();
-  for (size_t i = 0; i < history.epochs().size(); ++i) {
-    rows.push_back({history.epochs()[i], history.rows()[i]});
+  size_t room = kMostHistoryText;
+  for (size_t i = history.epochs().size(); i-- > 0;) {
+    Json row = {history.epochs()[i], history.rows()[i]};
+    const size_t size = row.dump(-1, ' ', false, kReplace).size();
+    if (size > room) break;
+    room -= size;
+    rows.push_back(std::move(row));
   }
+  std::reverse(rows.begin(), rows.end());
   return rows;
 }
 
@@ -79,7 +91,7 @@ std::string EncodeFitRecord(const FitRecord& record) {
                {"history", ToJson(record.history)},
                {"callbacks", record.callbacks}};
   if (record.learning_rate) json["learning_rate"] = *record.learning_rate;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, kReplace);
 }
 
 FitRecord DecodeFitRecord(std::string_view text) {

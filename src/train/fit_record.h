@@ -30,6 +30,12 @@ struct FitRecord {
   std::vector<std::pair<std::string, std::string>> callbacks = {};
 };
 
+// The servers keep no more than kMaxRecordBytes (wire/parameter.h) of all
+// records together, and get this one several times a second: so only the newest
+// epochs of a history that is longer than kMostHistoryText, and no states of
+// metrics that are larger than kMostStatesText.
+inline constexpr size_t kMostHistoryText = 64 << 10;
+inline constexpr size_t kMostStatesText = 256 << 10;
 std::string EncodeFitRecord(const FitRecord& record);
 // Throws kDataLoss if it is none.
 FitRecord DecodeFitRecord(std::string_view text);

@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <array>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,17 +8,12 @@
 #include "capstan/error.h"
 #include "capstan/trainer.h"
 #include "metrics/event_file.h"
+#include "train/this_process.h"
 
 namespace capstan {
 namespace {
 
 constexpr char kValidation[] = "val_";
-
-EventFileWriter ThisProcess() {
-  std::array<char, 256> host = {};
-  if (gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
-  return {.host = host.data(), .process = getpid()};
-}
 
 }  // namespace
 

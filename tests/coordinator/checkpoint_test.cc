@@ -220,6 +220,22 @@ TEST(CheckpointTest, AnEmptyVariableAloneIsRestored) {
   EXPECT_THAT(manager.Restore().restored, ElementsAre("empty"));
 }
 
+TEST(CheckpointTest, RecordsThatServersWouldNotKeepAreRefused) {
+  LocalCluster local(1, 1);
+  ClusterCoordinator coordinator(local.cluster());
+  const std::string large(60'000, 'x');
+  for (int i = 0; i < 8; ++i) {
+    coordinator.SetRecord("part " + std::to_string(i), large);
+  }
+  EXPECT_THAT(ErrorOf([&] { coordinator.SetRecord("one more", large); }),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("one more")));
+  // In the place of another there is room.
+  coordinator.SetRecord("part 0", large);
+  EXPECT_THAT(ErrorOf([&] { coordinator.SetRecord("text", "\xff"); }),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("UTF-8")));
+  EXPECT_EQ(coordinator.Record("text"), std::nullopt);
+}
+
 TEST(CheckpointTest, RecordsGoWithIt) {
   const TempDir dir;
   Job job(None(), 1, 1);

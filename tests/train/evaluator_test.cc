@@ -117,6 +117,19 @@ TEST_F(EvaluatorTest, ExportsTheBestOnly) {
   EXPECT_EQ(read(dir / "best.safetensors"), read(dir / "first.safetensors"));
 }
 
+TEST_F(EvaluatorTest, GoesOnAfterALineThatWasCutOff) {
+  Train(dir / "ckpt", 2);
+  const std::string log = (dir / "ckpt") + "/evaluations.jsonl";
+  std::ofstream(log) << "{\"checkpoint\": \"ckpt-1\"}\n{\"checkpoint\": \"ck";
+  Run();
+  std::ifstream file(log);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_THAT(lines[2], HasSubstr("{\"checkpoint\": \"ckpt-2\""));
+  EXPECT_THAT(lines[3], HasSubstr("{\"checkpoint\": \"ckpt-3\""));
+}
+
 TEST_F(EvaluatorTest, NewestOnly) {
   Train(dir / "ckpt", 3);
   options.newest_only = true;

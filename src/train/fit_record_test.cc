@@ -1,0 +1,83 @@
+#include "train/fit_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "capstan/error.h"
+#include "wire/parameter.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(FitRecordTest, ReadsBackWhatWasWritten) {
+  FitRecord record;
+  record.call = 2;
+  record.epoch = 3;
+  record.batch = 17;
+  record.block_batch = 4;
+  record.iterations = 1'234;
+  record.learning_rate = 0.1;
+  record.report.batches = 17;
+  record.report.loss_sum = 1.0 / 3;
+  record.report.metric_states = {{0.1, 2}, {}};
+  record.history.Add(2, {{"loss", 1.0 / 7}, {"x", std::nan("")}});
+  record.callbacks = {{"EarlyStopping", "[1,2,3]"}};
+  const FitRecord read = DecodeFitRecord(EncodeFitRecord(record));
+  EXPECT_EQ(read.call, 2u);
+  EXPECT_FALSE(read.done);
+  EXPECT_EQ(read.epoch, 3);
+  EXPECT_EQ(read.batch, 17);
+  EXPECT_EQ(read.block_batch, 4);
+  EXPECT_EQ(read.iterations, 1'234);
+  EXPECT_EQ(read.learning_rate, 0.1);
+  EXPECT_EQ(read.report.loss_sum, 1.0 / 3);
+  EXPECT_EQ(read.report.metric_states, record.report.metric_states);
+  EXPECT_THAT(read.history["loss"], ElementsAre(1.0 / 7));
+  EXPECT_TRUE(std::isnan(read.history["x"][0]));
+  EXPECT_EQ(read.callbacks, record.callbacks);
+}
+
+// A long training with many metrics must not grow out of what servers take.
+TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
+  FitRecord record;
+  Logs logs;
+  for (int i = 0; i < 20; ++i) logs["metric_" + std::to_string(i)] = 1.0 / 3;
+  for (int epoch = 0; epoch < 20'000; ++epoch) {
+    record.history.Add(epoch, logs);
+  }
+  record.report.metric_states.assign(4, std::vector<double>(40'000, 1.0 / 3));
+  const std::string text = EncodeFitRecord(record);
+  // It is text in text there: quotes are escaped.
+  EXPECT_LT(2 * text.size(), kMaxRecordBytes);
+  const FitRecord read = DecodeFitRecord(text);
+  EXPECT_THAT(read.report.metric_states, IsEmpty());
+  ASSERT_FALSE(read.history.epochs().empty());
+  EXPECT_EQ(read.history.epochs().back(), 19'999);
+  EXPECT_EQ(read.history.epochs().front() + 1, read.history.epochs()[1]);
+}
+
+TEST(FitRecordTest, WhatIsNoneIsRefused) {
+  FitRecord record;
+  record.batch = 1;
+  record.block_batch = 2;
+  const std::string bad = EncodeFitRecord(record);
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("[1"),
+        std::string("{\"call\": \"x\"}"), bad}) {
+    try {
+      DecodeFitRecord(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capstan
