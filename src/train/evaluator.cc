@@ -128,8 +128,10 @@ void Evaluator::ReadLog() {
        begin = end + 1, end = text.find('\n', begin)) {
     const auto line =
         nlohmann::json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (line.is_discarded() || !line.contains("checkpoint")) continue;
-    seen_.insert(line["checkpoint"].get<std::string>());
+    if (!line.is_object()) continue;
+    const auto name = line.find("checkpoint");
+    if (name == line.end() || !name->is_string()) continue;
+    seen_.insert(name->get<std::string>());
     const auto value = line.find(options_.monitor);
     if (value == line.end() || !value->is_number()) continue;
     const MonitorMode mode = ResolveMode(options_.mode, options_.monitor);

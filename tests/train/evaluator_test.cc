@@ -120,14 +120,16 @@ TEST_F(EvaluatorTest, ExportsTheBestOnly) {
 TEST_F(EvaluatorTest, GoesOnAfterALineThatWasCutOff) {
   Train(dir / "ckpt", 2);
   const std::string log = (dir / "ckpt") + "/evaluations.jsonl";
-  std::ofstream(log) << "{\"checkpoint\": \"ckpt-1\"}\n{\"checkpoint\": \"ck";
+  // And what is none of ours.
+  std::ofstream(log) << "{\"checkpoint\": 7}\n[1]\n"
+                     << "{\"checkpoint\": \"ckpt-1\"}\n{\"checkpoint\": \"ck";
   Run();
   std::ifstream file(log);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
-  ASSERT_THAT(lines, SizeIs(4));
-  EXPECT_THAT(lines[2], HasSubstr("{\"checkpoint\": \"ckpt-2\""));
-  EXPECT_THAT(lines[3], HasSubstr("{\"checkpoint\": \"ckpt-3\""));
+  ASSERT_THAT(lines, SizeIs(6));
+  EXPECT_THAT(lines[4], HasSubstr("{\"checkpoint\": \"ckpt-2\""));
+  EXPECT_THAT(lines[5], HasSubstr("{\"checkpoint\": \"ckpt-3\""));
 }
 
 TEST_F(EvaluatorTest, NewestOnly) {
