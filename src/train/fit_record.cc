@@ -86,6 +86,7 @@ std::string EncodeFitRecord(const FitRecord& record) {
                {"epoch", record.epoch},
                {"batch", record.batch},
                {"block_batch", record.block_batch},
+               {"steps_per_execution", record.steps_per_execution},
                {"iterations", record.iterations},
                {"report", ToJson(record.report)},
                {"history", ToJson(record.history)},
@@ -103,6 +104,7 @@ FitRecord DecodeFitRecord(std::string_view text) {
     record.epoch = json.at("epoch").get<int>();
     record.batch = json.at("batch").get<std::int64_t>();
     record.block_batch = json.at("block_batch").get<std::int64_t>();
+    record.steps_per_execution = json.at("steps_per_execution").get<int>();
     record.iterations = json.at("iterations").get<std::int64_t>();
     record.report = ReportOf(json.at("report"));
     record.history = HistoryOf(json.at("history"));

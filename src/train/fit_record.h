@@ -22,6 +22,7 @@ struct FitRecord {
   // The batch that the first step of the block is for
   // (coordinator/job_record.h).
   std::int64_t block_batch = 0;
+  int steps_per_execution = 1;  // batches in a step of the block
   std::int64_t iterations = 0;
   std::optional<double> learning_rate = std::nullopt;  // if it was set
   StepReport report = {};  // of the epoch so far, with the states of metrics

@@ -21,6 +21,7 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   record.epoch = 3;
   record.batch = 17;
   record.block_batch = 4;
+  record.steps_per_execution = 5;
   record.iterations = 1'234;
   record.learning_rate = 0.1;
   record.report.batches = 17;
@@ -34,6 +35,7 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.epoch, 3);
   EXPECT_EQ(read.batch, 17);
   EXPECT_EQ(read.block_batch, 4);
+  EXPECT_EQ(read.steps_per_execution, 5);
   EXPECT_EQ(read.iterations, 1'234);
   EXPECT_EQ(read.learning_rate, 0.1);
   EXPECT_EQ(read.report.loss_sum, 1.0 / 3);

@@ -79,6 +79,15 @@ bool FitRun::Begin() {
     block_ =
         front->dispatcher.variables().records().FindBlock(impl_.RecordKey());
     block_batch_ = left.block_batch;
+    // Else the numbers of its steps would mean other batches.
+    if (block_ && left.steps_per_execution != options_.steps_per_execution) {
+      throw Error(
+          ErrorCode::kFailedPrecondition,
+          fmt::format("Fit of '{}' was cut off with steps_per_execution = {}, "
+                      "and cannot go on with {}: set it as it was",
+                      impl_.model.name(), left.steps_per_execution,
+                      options_.steps_per_execution));
+    }
   }
   if (options_.verbose == Verbose::kSilent) return true;
   if (epoch_ >= options_.epochs) {
@@ -122,6 +131,7 @@ FitRecord FitRun::RecordNow() const {
   record.epoch = epoch_;
   record.batch = batch_;
   record.block_batch = block_ ? block_batch_ : batch_;
+  record.steps_per_execution = options_.steps_per_execution;
   record.iterations = impl_.iterations;
   record.learning_rate = impl_.rate_set;
   record.report = impl_.progress.report;
