@@ -1,13 +1,13 @@
 # capstan_layer(NAME [SOURCES ...] [DEPENDS layer ...] [LIBRARIES lib ...]
-#               [TESTS file ...] [TEST_LIBRARIES lib ...])
+#               [TESTS file ...] [TEST_LIBRARIES lib ...] [HEADERS header ...])
 #
 # One folder under src/ is one static library, capstan_NAME, that links only to
 # the layers in DEPENDS, and one test program, NAME_test. With tests on, the
 # program NAME_link_test links the whole archive against just those layers: an
-# undeclared call upwards is a link error.
+# undeclared call upwards is a link error. HEADERS are precompiled.
 function(capstan_layer NAME)
   cmake_parse_arguments(LAYER "" ""
-    "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+    "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;HEADERS" ${ARGN})
   set(target capstan_${NAME})
   add_library(${target} STATIC ${LAYER_SOURCES})
   add_library(capstan::${NAME} ALIAS ${target})
@@ -26,6 +26,9 @@ function(capstan_layer NAME)
     PUBLIC ${layers} "$<BUILD_INTERFACE:${LAYER_LIBRARIES}>" ${installed}
     PRIVATE $<BUILD_INTERFACE:capstan_flags>)
   set_property(GLOBAL APPEND PROPERTY CAPSTAN_LAYERS ${target})
+  if(LAYER_HEADERS)
+    target_precompile_headers(${target} PRIVATE ${LAYER_HEADERS})
+  endif()
 
   if(CAPSTAN_BUILD_TESTS)
     set(stub ${PROJECT_BINARY_DIR}/link_test/${NAME}.cc)
@@ -44,21 +47,25 @@ function(capstan_layer NAME)
   endif()
 endfunction()
 
-# capstan_test(NAME SOURCES file ... LIBRARIES lib ...): a GoogleTest program,
-# each of whose cases is a test of its own for ctest.
+# capstan_test(NAME SOURCES file ... LIBRARIES lib ... [HEADERS header ...]): a
+# GoogleTest program, each of whose cases is a test of its own for ctest.
+# HEADERS are precompiled instead of those of all tests.
 function(capstan_test NAME)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;HEADERS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
   add_executable(${NAME} ${TEST_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${TEST_LIBRARIES} capstan_flags
     GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${NAME} PRIVATE
-    CAPSTAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # What is tested is built as it ships; optimising the tests themselves any
   # further costs a fifth of their long compile time and gains nothing.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(TEST_HEADERS)
+    target_precompile_headers(${NAME} PRIVATE ${TEST_HEADERS})
+  else()
+    capstan_precompiled(${NAME})
+  endif()
   # Without the values of parameters, which may be addresses.
   gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
     PROPERTIES TIMEOUT ${TEST_TIMEOUT})

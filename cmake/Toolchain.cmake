@@ -13,9 +13,16 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 
 find_program(CAPSTAN_CCACHE ccache)
 if(CAPSTAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without the directory in the hash, several build folders share results.
+  # Without the directory in the hash, and with paths relative to it, several
+  # build folders and clones share results.
+  # Precompiled headers need the rest.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${CAPSTAN_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CAPSTAN_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 add_library(capstan_flags INTERFACE)

@@ -10,6 +10,7 @@
 
 #include "capstan/dataset.h"
 #include "dataset/read_all_test.h"
+#include "testing/source_path.h"
 #include "testing/temp_dir.h"
 
 namespace capstan {
@@ -44,8 +45,7 @@ struct Format {
 };
 
 std::vector<Format> Formats() {
-  const std::string data =
-      std::string(CAPSTAN_SOURCE_DIR) + "/src/dataset/testdata/";
+  const std::string data = testing::SourcePath("src/dataset/testdata/");
   const std::vector<TfFeature> features = {
       {.name = "id", .dtype = DType::kI64},
       {.name = "x", .shape = Shape({2})},

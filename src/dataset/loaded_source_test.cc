@@ -7,6 +7,7 @@
 #include "capstan/dataset.h"
 #include "dataset/read_all_test.h"
 #include "dataset/thrown_test.h"
+#include "testing/source_path.h"
 #include "testing/temp_dir.h"
 
 namespace capstan {
@@ -15,8 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::string kData =
-    std::string(CAPSTAN_SOURCE_DIR) + "/src/dataset/testdata/";
+const std::string kData = testing::SourcePath("src/dataset/testdata/");
 
 // A .npy file of one-dimensional content.
 std::string NpyOf(std::string_view header, std::string_view elements) {

@@ -9,6 +9,7 @@
 #include "capstan/dataset.h"
 #include "dataset/read_all_test.h"
 #include "dataset/thrown_test.h"
+#include "testing/source_path.h"
 #include "testing/temp_dir.h"
 
 namespace capstan {
@@ -53,7 +54,7 @@ TEST_F(TfRecordTest, WritesTheDocumentedBytes) {
 
 TEST_F(TfRecordTest, ReadsTheGoldenFile) {
   const auto records = ReadAll(Dataset::TfRecord(
-      std::string(CAPSTAN_SOURCE_DIR) + "/src/dataset/testdata/two.tfrecord",
+      testing::SourcePath("src/dataset/testdata/two.tfrecord"),
       {.features = {{.name = "id", .dtype = DType::kI64},
                     {.name = "x", .shape = Shape({2})},
                     {.name = "name", .dtype = DType::kU8, .shape = {}}}}));

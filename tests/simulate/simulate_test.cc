@@ -15,6 +15,7 @@
 #include "simulate/run_seed.h"
 #include "simulate/scenario.h"
 #include "simulate/workload.h"
+#include "testing/source_path.h"
 
 namespace capstan::simulate {
 namespace {
@@ -30,11 +31,11 @@ constexpr uint64_t kSeeds = 50;
 // A planted bug must be found within so many; most are within ten.
 constexpr uint64_t kSeedsForPlants = 1000;
 
-constexpr char kDirectory[] = CAPSTAN_SOURCE_DIR "/tests/scenarios";
+std::string Directory() { return testing::SourcePath("tests/scenarios"); }
 
 Scenario Load(const std::string& name) {
   absl::StatusOr<Scenario> scenario =
-      LoadScenario(std::string(kDirectory) + "/" + name + ".yaml");
+      LoadScenario(Directory() + "/" + name + ".yaml");
   EXPECT_TRUE(scenario.ok()) << scenario.status();
   return scenario.ok() ? *std::move(scenario) : Scenario();
 }
@@ -69,7 +70,7 @@ std::string NameOfScenario(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScenarioRunTest,
-                         ::testing::ValuesIn(ListScenarios(kDirectory)),
+                         ::testing::ValuesIn(ListScenarios(Directory())),
                          NameOfScenario);
 
 // Those in which the bug must be found.
