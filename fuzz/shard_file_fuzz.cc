@@ -27,8 +27,7 @@ void Require(bool condition, const char* what) {
 absl::Status OpenAndVerify(const FileSystem& files, const SavedFile& expected,
                            uint64_t save_id) {
   const auto reader = ShardFileReader::Open(files, "in", expected, save_id);
-  const absl::Status status =
-      reader.ok() ? (*reader)->Verify() : reader.status();
+  absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
   Require(status.ok() || status.message().find("\"in\"") != std::string::npos,
           "an error names the file");
   Require(status.ok() || absl::IsDataLoss(status), "an error is DataLoss");

@@ -78,8 +78,8 @@ class Input {
 // A call that has arrived whole, from a caller who waits for no time at all.
 class FuzzCall final : public ServerCall {
  public:
-  FuzzCall(Method method, std::string body, std::vector<std::string> parts,
-           MonotonicTime deadline)
+  FuzzCall(Method method, std::string body,
+           const std::vector<std::string>& parts, MonotonicTime deadline)
       : method_(method), body_(std::move(body)), deadline_(deadline) {
     for (const std::string& part : parts) {
       sizes_.push_back(part.size());

@@ -36,7 +36,7 @@ Environment EnvironmentOf(const std::string& cluster, const TaskId& task,
   if (!checkpoint_root.empty()) {
     variables["CAPSTAN_CHECKPOINT_DIR"] = checkpoint_root;
   }
-  return Environment::Of(std::move(variables));
+  return Environment::Of(variables);
 }
 
 }  // namespace
@@ -47,11 +47,12 @@ absl::Status RunJob(const std::string& checkpoint_root,
   if (!ports.ok()) return ports.status();
   const std::string cluster = ClusterOf(ports->ports());
   std::vector<ChildProcess> processes;
-  const auto start = [&](const std::string& task) {
+  const auto start = [&](const std::string& task) -> absl::Status {
     absl::StatusOr<ChildProcess> process =
         ChildProcess::Start({"task", cluster, task, checkpoint_root});
-    if (process.ok()) processes.push_back(*std::move(process));
-    return process.status();
+    if (!process.ok()) return process.status();
+    processes.push_back(*std::move(process));
+    return absl::OkStatus();
   };
   std::vector<pid_t> servers;
   for (int i = 0; i < kServers; ++i) {

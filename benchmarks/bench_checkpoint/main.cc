@@ -23,7 +23,7 @@
 //   read_ratio        read() of both files at once into memory that was touched
 //                     before / Restore; the files are in the page cache
 //   read_new_ratio    the same, into memory that the kernel has yet to give and
-//                     to clear, as a restore's is
+//                     to clear, as that of a server's first restore is
 //   cold_read_ratio   read_ratio when the files are not in the page cache
 //   verify_ms         what a save takes longer if an old one is to be removed
 // Files go to a new directory in DIR, or beside this program, and are removed.

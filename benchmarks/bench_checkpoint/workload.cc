@@ -42,7 +42,7 @@ Gradients MakeGradients(const InputContext&) {
   return made;
 }
 
-void Step(WorkerContext& worker, PerWorker<Gradients> gradients) {
+void Step(WorkerContext& worker, const PerWorker<Gradients>& gradients) {
   std::mt19937_64 random(worker.step());
   std::vector<VariableUpdate> updates = gradients->dense;
   std::vector<std::string> dense;

@@ -117,7 +117,11 @@ class CAPSTAN_EXPORT CallbackHandle {
 };
 
 // Whether less of what is watched is better, or more. kAuto: more of names that
-// have "acc", "auc", "precision" or "recall" in them, less of all others.
+// have "acc", "auc", "precision" or "recall" in them, less of all others. What
+// is no number is worse than any.
+//
+// A callback that watches something which is not measured, or not yet, as with
+// validation_freq, says so once on standard error and waits until it is.
 enum class MonitorMode : std::uint8_t { kAuto, kMin, kMax };
 
 struct EarlyStoppingOptions {
@@ -148,7 +152,7 @@ class CAPSTAN_EXPORT EarlyStopping : public Callback {
   std::optional<int> best_epoch() const { return best_epoch_; }
 
  private:
-  bool Improves(double value, double than) const;
+  bool Improves(double value, std::optional<double> than) const;
 
   EarlyStoppingOptions options_;
   int waited_ = 0;
@@ -156,6 +160,7 @@ class CAPSTAN_EXPORT EarlyStopping : public Callback {
   std::optional<int> best_epoch_;
   std::optional<int> stopped_epoch_;
   std::map<std::string, Tensor> best_values_;
+  bool found_ = false;  // what is watched; or it was said that it is not there
 };
 
 struct ReduceLROnPlateauOptions {
@@ -186,6 +191,7 @@ class CAPSTAN_EXPORT ReduceLROnPlateau : public Callback {
   std::optional<double> best_;
   int waited_ = 0;
   int cooling_ = 0;
+  bool found_ = false;  // as in EarlyStopping
 };
 
 // Sets the learning rate at the beginning of each epoch: `schedule` is given
@@ -196,11 +202,18 @@ class CAPSTAN_EXPORT LearningRateScheduler : public Callback {
       std::function<double(int epoch, double rate)> schedule);
   ~LearningRateScheduler() override;
   std::string Name() const override { return "LearningRateScheduler"; }
+  void OnTrainBegin(Logs& logs) override;
   void OnEpochBegin(int epoch, Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
+  std::string State() const override;
+  void SetState(const std::string& state) override;
 
  private:
   std::function<double(int, double)> schedule_;
+  // The epoch that has begun, and the rate before it: an epoch that was cut off
+  // begins again.
+  std::optional<int> epoch_;
+  double rate_before_ = 0;
 };
 
 // Ends the training when the loss is not a number, or infinite.
@@ -316,7 +329,11 @@ struct ModelCheckpointOptions {
 // Trainer::Save: it may have "{epoch}", which counts from 1, "{batch}" and any
 // of the logs in it, with a format as in "{epoch:02d}" and "{val_loss:.2f}";
 // ".safetensors" is added if it is missing, and a file of that name is
-// replaced, whole or not at all.
+// replaced, whole or not at all. What is saved is one moment between two steps,
+// or rounds of steps, also in the middle of an epoch.
+//
+// What cannot be written, as when the disk is full, is said on standard error,
+// and the training goes on: the next save tries again, and it was no best.
 class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string filepath,
@@ -335,7 +352,11 @@ class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
   const std::string& last_path() const { return last_path_; }
 
  private:
-  void Save(std::int64_t batch, const Logs& logs);
+  void MaybeSave(std::int64_t batch, const Logs& logs);
+  // To `file`, or as a checkpoint if that is empty. False if it could not be
+  // written, which it says.
+  bool Save(const std::string& file);
+  void SaveCheckpoint();
   void ReportError();
 
   std::string filepath_;
@@ -346,7 +367,9 @@ class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
   std::int64_t since_ = 0;  // batches since it was saved
   std::int64_t seen_ = -1;  // the last batch of the epoch
   std::optional<double> best_;
+  std::optional<double> best_before_;  // what is being written
   std::string last_path_;
+  bool found_ = false;  // as in EarlyStopping
 };
 
 struct BackupAndRestoreOptions {
@@ -385,14 +408,19 @@ struct TensorBoardOptions {
 };
 
 // Writes event files for TensorBoard, with the folders and tags of Keras:
-// `directory`/train and /validation, "epoch_loss", "batch_loss".
+// `directory`/train and /validation, "epoch_loss", "batch_loss". A Fit that
+// goes on, or goes back, says so in them, and TensorBoard drops the points that
+// come again; with update_freq only those of batches.
 class CAPSTAN_EXPORT TensorBoard : public Callback {
  public:
   explicit TensorBoard(std::string directory, TensorBoardOptions options = {});
   ~TensorBoard() override;
   std::string Name() const override { return "TensorBoard"; }
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnTrainEnd(Logs& logs) override;
+  void OnEpochBegin(int epoch, Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
   void OnTrainBatchEnd(std::int64_t batch, Logs& logs) override;
 
@@ -402,6 +430,7 @@ class CAPSTAN_EXPORT TensorBoard : public Callback {
   TensorBoardOptions options_;
   std::shared_ptr<Files> files_;
   std::int64_t last_point_ = 0;  // iterations
+  bool resumed_ = false;         // and that is not yet in the files
 };
 
 struct CsvLoggerOptions {
@@ -411,33 +440,59 @@ struct CsvLoggerOptions {
 
 // A line for each epoch in a CSV file: "epoch", and the logs in alphabetical
 // order. What is not measured in an epoch is empty there. The file is whole
-// after each epoch.
+// after each epoch. A Fit that goes on where it was cut off, or back to a
+// checkpoint, keeps the lines of the epochs before, and each epoch has one
+// line, whether `append` is set or not.
+//
+// What cannot be written, as when the disk is full, is said on standard error,
+// and tried again after the next epoch.
 class CAPSTAN_EXPORT CSVLogger : public Callback {
  public:
   explicit CSVLogger(std::string path, CsvLoggerOptions options = {});
   ~CSVLogger() override;
   std::string Name() const override { return "CSVLogger"; }
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
 
  private:
+  using Row = std::map<std::string, std::string>;
+  std::vector<Row> ReadRows() const;
+
   std::string path_;
   CsvLoggerOptions options_;
-  std::vector<std::map<std::string, std::string>> rows_;
+  std::int64_t before_ = 0;   // rows that are not of this Fit
+  std::optional<int> first_;  // epoch that this Fit has a row of
+  bool known_ = false;        // rows_ are those of the file
+  bool resumed_ = false;      // and some of them may come again
+  std::vector<Row> rows_;
 };
 
-// A JSON object for each epoch, one per line: {"epoch": 0, "loss": 0.5}.
+// A JSON object for each epoch, one per line: {"epoch": 0, "loss": 0.5}. As
+// CSVLogger otherwise.
 class CAPSTAN_EXPORT JSONLogger : public Callback {
  public:
   explicit JSONLogger(std::string path, bool append = false);
   ~JSONLogger() override;
   std::string Name() const override { return "JSONLogger"; }
+  std::string State() const override;
+  void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
 
  private:
+  std::vector<std::string> ReadLines() const;
+  void Write(bool last_only) const;
+
   std::string path_;
   bool append_;
+  std::int64_t before_ = 0;   // lines that are not of this Fit
+  std::optional<int> first_;  // epoch that this Fit has a line of
+  bool known_ = false;        // lines_ are those of the file
+  bool resumed_ = false;      // and some of them may come again
+  bool in_file_ = false;      // it has all but the last, and nothing else
+  std::vector<std::string> lines_;
 };
 
 }  // namespace capstan

@@ -29,7 +29,8 @@ struct CheckpointOptions {
   int max_to_keep = 5;
   // And one for each so many hours, for ever; 0: none.
   double keep_every_hours = 0;
-  // Another process writes here: nothing is made or removed, and Save throws.
+  // Another process writes here: nothing is made or removed, and Save and
+  // RemoveAll throw.
   bool read_only = false;
 };
 
@@ -63,15 +64,52 @@ struct RestoreReport {
   std::map<std::string, std::string> records = {};
 };
 
-// Saves and restores in one directory. Used by one thread at a time; one
-// manager for each directory. Must not outlive the body of the program.
+struct ImportOptions {
+  // Which variables: names, in which * stands for any text. Empty: all.
+  std::vector<std::string> only = {};
+  // As RestoreOptions::allow_missing.
+  bool allow_missing = false;
+  // Tensor "w" of the file is variable prefix + "w"; variables that do not
+  // begin with it stay as they are.
+  std::string prefix = {};
+};
+
+// Brings the tensors of a .safetensors or .npz file, by its suffix, into the
+// variables of the job that have their names, however those are cut: what
+// CheckpointManager::Export or another program has written. `name` of the
+// report is the file; `unexpected` are called as their variables would be.
+//
+// Values only: the optimizers of these variables begin anew, as what they
+// remember travels in checkpoints alone (of a file that was exported with
+// slots, those are `unexpected`). f64, f32, f16 and bf16 become one another,
+// rounded to nearest; any other type must be the variable's own.
+//
+// As Restore it waits for functions that run, and no new one runs until it
+// returns; all is staged on the servers and verified before anything changes; a
+// piece at a time is in memory here. Throws kInvalidArgument for another
+// suffix, or for what Capstan cannot read; kNotFound; kDataLoss, naming file
+// and tensor; kFailedPrecondition, naming the variables, if one is missing or
+// has another shape or type; kOutOfRange for a finite value that its new type
+// could only have as infinity. Any thread may call it.
+CAPSTAN_EXPORT RestoreReport
+ImportVariables(const ClusterCoordinator& coordinator, const std::string& file,
+                const ImportOptions& options = {});
+
+// Saves and restores in one directory. Used by one thread at a time. Must not
+// outlive the body of the program.
+//
+// Only one process may write to a directory. Managers of one coordinator may
+// share it, such as that of Fit and that of a ModelCheckpoint: they write one
+// after the other, and while they live a checkpoint is removed only if none of
+// them would keep it by its options or by Keep.
 class CAPSTAN_EXPORT CheckpointManager {
  public:
-  // Makes the directory if it is missing, and removes what a crash has left in
-  // it. Throws kPermissionDenied and the like, naming it.
+  // Makes the directory if it is missing, for its owner alone, and removes what
+  // a crash has left in it. Throws kPermissionDenied and the like, naming it.
   CheckpointManager(ClusterCoordinator coordinator, std::string directory,
                     CheckpointOptions options = {});
-  // Waits for what is being written.
+  // Waits for what is being written, and logs what went wrong if nobody has
+  // asked for it.
   ~CheckpointManager();
   CheckpointManager(const CheckpointManager&) = delete;
   CheckpointManager& operator=(const CheckpointManager&) = delete;
@@ -79,7 +117,8 @@ class CAPSTAN_EXPORT CheckpointManager {
   // Saves. No new function runs until those that run have ended and the servers
   // have noted what they hold; then training goes on, and the files are written
   // behind it: by the servers, if they see the directory (docs/recovery.md),
-  // else by this process. Returns the name. The one before is waited for.
+  // else by this process. Returns the name. The one before is waited for, and
+  // so is one that another manager writes here.
   // `records` are kept with it besides those of the coordinator; it is called
   // while nothing runs, and may ask what is done.
   //
@@ -90,13 +129,20 @@ class CAPSTAN_EXPORT CheckpointManager {
                        records = nullptr);
   // Until the last one is written. Throws what went wrong with it, once.
   void Wait();
-  // The same without waiting and throwing: what went wrong with the last one.
+  // Whether the last one is still being written. Never waits.
+  bool writing() const;
+  // What Wait would throw, without waiting: nothing as long as one is being
+  // written; what went wrong is then told later.
   std::optional<Error> TakeError();
 
   // Restores into the variables of the job, however they are cut and on however
   // many servers. All is verified before anything changes. Throws kNotFound if
   // there is none; kDataLoss, naming file and tensor; kFailedPrecondition,
-  // naming the variables, if one is missing or has another shape or dtype.
+  // naming the variables, if one is missing or has another shape or dtype;
+  // kInvalidArgument for a pattern that is like no variable of the job or of
+  // the checkpoint. Of the newest ones only those that are damaged are passed
+  // over: kPermissionDenied and the like are thrown, as an older one instead
+  // would lose work that is there.
   RestoreReport Restore(const RestoreOptions& options = {});
 
   // The names, the oldest first; and the newest that is whole.
@@ -111,7 +157,8 @@ class CAPSTAN_EXPORT CheckpointManager {
   // in memory. Throws kInvalidArgument for another suffix.
   void Export(const std::string& file, const std::string& name = {},
               bool slots = false) const;
-  // Removes all of them, as a training that has come to its end may.
+  // Removes all of them, as a training that has come to its end may, but what
+  // another manager keeps here.
   void RemoveAll();
   // This one is not removed until another is kept in its place: the best.
   void Keep(const std::string& name);

@@ -153,7 +153,7 @@ struct CoordinatorOptions {
   // left on the servers, if it was killed; else begin anew.
   bool attach = true;
   // How many functions may be queued; Schedule then waits. 0: no bound.
-  std::size_t queue_capacity = 256 * 1024;
+  std::size_t queue_capacity = std::size_t{256} * 1024;
   // A function is given up when so many workers were lost with it.
   int max_lost_workers = 3;
   // How many functions a worker has at hand beyond those that it runs.
@@ -165,6 +165,14 @@ struct CoordinatorOptions {
   // If nothing finishes for so long, it is said what each task waits for, on
   // standard error, and again after as long. 0: never.
   std::chrono::nanoseconds watchdog = std::chrono::seconds(60);
+};
+
+struct RecoverOptions {
+  // How long to wait for servers that do not answer.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(5);
+  // What then: the variables are made on the servers that do answer, if there
+  // are any. One that is back later is in ReturnedServers.
+  bool go_on_without = false;
 };
 
 // How it is going.
@@ -199,6 +207,10 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   // Throws kInvalidArgument for options that make no sense.
   explicit ClusterCoordinator(Cluster& cluster,
                               const CoordinatorOptions& options = {});
+  ClusterCoordinator(const ClusterCoordinator&) = default;
+  ClusterCoordinator& operator=(const ClusterCoordinator&) = default;
+  ClusterCoordinator(ClusterCoordinator&&) noexcept = default;
+  ClusterCoordinator& operator=(ClusterCoordinator&&) noexcept = default;
   ~ClusterCoordinator();
 
   // Makes variables on the servers, all or none. Each is cut by `partitioner`,
@@ -231,12 +243,17 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   // The server that was lost, or has lost its variables, as an error; none if
   // all is well.
   std::optional<Error> LostServer() const;
+  // Servers that the job has gone on without, and that answer again.
+  std::vector<std::string> ReturnedServers() const;
   // After a server has lost its variables: waits until all servers answer, and
   // makes the variables anew, with their initial values; then restore a
-  // checkpoint (checkpoint.h). What was scheduled has failed. Throws
-  // kDeadlineExceeded, naming the server, after `timeout`; kFailedPrecondition
-  // if nothing was lost.
-  void Recover(std::chrono::nanoseconds timeout = std::chrono::minutes(5));
+  // checkpoint (checkpoint.h). What was scheduled has failed. Returns the
+  // servers that the job goes on without: none, unless they were given up now
+  // or before. Throws kDeadlineExceeded, naming the server, if it is not back
+  // in time; kFailedPrecondition if nothing was lost.
+  // The same when a server has returned and nothing is scheduled: it gets its
+  // part again. Save before, as the values are lost here, too.
+  std::vector<std::string> Recover(const RecoverOptions& options = {});
 
   // As in WorkerContext, from here.
   Tensor Read(const std::string& variable);

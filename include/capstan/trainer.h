@@ -331,7 +331,7 @@ struct TrainerOptions {
 // Whether Fit saves checkpoints. It then begins with the newest one in the
 // directory, if there is any: with the next batch, as if it had never stopped.
 // And when a parameter server is lost, it goes back to the newest as soon as
-// the server is there again, and goes on. docs/recovery.md.
+// the server is there again, or without it, and goes on. docs/recovery.md.
 struct FitCheckpoint {
   // Empty: that of `capstan run --checkpoint-dir`, if there is one; else no
   // checkpoints are saved.
@@ -343,7 +343,10 @@ struct FitCheckpoint {
   std::chrono::seconds every = std::chrono::seconds(0);
   CheckpointOptions keep = {};
   // How long to wait for a server that was lost.
-  std::chrono::nanoseconds server_timeout = std::chrono::minutes(5);
+  std::chrono::nanoseconds server_timeout = std::chrono::minutes(1);
+  // What then: the servers that are left take over its part, and give it back
+  // at the end of the epoch in which it returns; or Fit ends with its name.
+  bool go_on_without = true;
 };
 
 struct FitOptions {
@@ -447,13 +450,18 @@ class CAPSTAN_EXPORT Trainer {
   // axis.
   Tensor Predict(const DatasetHandle& data, const PredictOptions& options = {});
 
-  // The values of all variables of the model, and of "<model>/iterations".
+  // The values of all variables of the model, and of "<model>/iterations". In
+  // a callback of Fit's: of one moment between two steps, or rounds of steps,
+  // for which no new ones begin until those that run have ended.
   std::map<std::string, Tensor> Values();
   // Throws kInvalidArgument, naming the variable, if one is missing, unknown or
   // of another shape; nothing is changed then.
   void SetValues(const std::map<std::string, Tensor>& values);
-  // The same, in a safetensors file. Load throws kNotFound without a file and
-  // kDataLoss for a damaged one.
+  // The same, in a safetensors file. Load takes an .npz file too, converts
+  // floating types, holds a piece of the file at a time in memory, and has the
+  // optimizers begin anew, as ImportVariables (checkpoint.h). It throws
+  // kNotFound without a file and kDataLoss for a damaged one; nothing is
+  // changed then.
   void Save(const std::string& path);
   void Load(const std::string& path);
 
@@ -497,19 +505,21 @@ class CAPSTAN_EXPORT Trainer {
 struct EvaluatorOptions {
   // Empty: that of `capstan run --checkpoint-dir`.
   std::string directory = {};
-  // Only the newest one each time; or else all, one after the other.
+  // Only the newest one each time, and none that is older than one before; or
+  // else all, one after the other.
   bool newest_only = false;
   // What is measured.
   Loss loss = MeanSquaredError{};
   std::vector<MetricSpec> metrics = {};
   EvaluateOptions evaluate = {};
   // A line of JSON for each evaluation. Empty: evaluations.jsonl in the
-  // directory. What is in it already is not evaluated again.
+  // directory. What is in it already, by its save_id, is not evaluated again.
   std::string json = {};
   // A folder for TensorBoard; empty: none. The step is the number of batches
   // that were trained on.
   std::string tensorboard = {};
-  // The best so far is exported as one file, .safetensors or .npz; empty: not.
+  // The best so far is exported as one file, .safetensors or .npz, before its
+  // line is written; empty: not. What is not a number is never the best.
   std::string export_best = {};
   std::string monitor = "loss";
   MonitorMode mode = MonitorMode::kAuto;

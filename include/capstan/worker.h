@@ -349,9 +349,10 @@ class CAPSTAN_EXPORT Definitions {
                   "the result cannot be sent: see function.h for what can");
     static_assert((Transferable<Params> && ...),
                   "an argument cannot be sent: see function.h for what can");
-    FunctionInfo info{.name = std::move(name),
-                      .signature = SignatureOf<R, Params...>(),
-                      .options = options};
+    FunctionInfo info;
+    info.name = std::move(name);
+    info.signature = SignatureOf<R, Params...>();
+    info.options = options;
     FunctionDefinition definition;
     definition.info = std::make_shared<const FunctionInfo>(std::move(info));
     definition.run = [function = std::move(function)](

@@ -15,10 +15,16 @@ struct FileInFolder {
   std::string name;
 };
 
-// The folder `path`, with those above it if it is to be created. Throws
-// kNotFound and the like, naming it.
+// The folder `path`. If it is to be created, those above it that are missing
+// are made too, each for its owner alone, and durably; one that is there keeps
+// its mode. Throws kNotFound and the like, naming it.
 std::unique_ptr<FileSystem> OpenFolder(const std::string& path,
                                        IfMissing if_missing);
+
+// Makes it durable that the folder `path`, which is there, has its name, as far
+// as we may: whoever has made it may not have done so. An error is no harm that
+// the caller could do anything about.
+void SyncNameOf(const std::string& path);
 
 // The folder of the file `path`. Throws kInvalidArgument if it names no file.
 FileInFolder OpenFolderOf(const std::string& path, IfMissing if_missing);

@@ -8,19 +8,13 @@
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "checkpoint/manifest_json.h"
+#include "checkpoint/shown_text.h"
 #include "variable/name.h"
 
 namespace capstan {
 namespace {
 
 constexpr size_t kMaxFileName = 128;
-
-std::string Shown(std::string_view text) {
-  constexpr size_t kMostShown = 200;
-  const absl::string_view shown(text.data(), std::min(text.size(), kMostShown));
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(shown),
-                      text.size() > kMostShown ? "...\"" : "\"");
-}
 
 // Where in the files each tensor is, and whether a variable needs it.
 struct Use {

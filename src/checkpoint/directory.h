@@ -34,14 +34,18 @@ absl::StatusOr<std::vector<std::string>> ListCheckpoints(
     const FileSystem& files, std::string_view directory);
 
 // Reads the manifest of the checkpoint at `path`, and checks that the files are
-// there with the right sizes. NotFound, DataLoss.
+// there with the right sizes. NotFound if there is none, or it has no manifest;
+// DataLoss if it is damaged; InvalidArgument if it is of a newer version.
 absl::StatusOr<Checkpoint> OpenCheckpoint(const FileSystem& files,
                                           std::string_view path);
 
-// The newest one that opens. Those that do not are passed over, and why is
-// appended to `damaged`, which may be null. NotFound if there is none. But
-// PermissionDenied and ResourceExhausted are returned: an older one instead
-// would lose work that is there.
+// Whether what came of opening a checkpoint says that it is none, or not whole:
+// NotFound, DataLoss. Only then may an older one be taken. After any other
+// error, such as PermissionDenied, that would lose work that is there.
+bool MayPassOver(const absl::Status& status);
+
+// The newest one that opens. Those that MayPassOver are passed over, and why is
+// appended to `damaged`, which may be null. NotFound if there is none.
 absl::StatusOr<Checkpoint> NewestCheckpoint(const FileSystem& files,
                                             std::string_view directory,
                                             std::vector<std::string>* damaged);

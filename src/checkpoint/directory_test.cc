@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_format.h"
+#include "base/crc32c.h"
 #include "base/posix_file_system.h"
 #include "base/sim_file_system.h"
 #include "checkpoint/checkpoint_name.h"
@@ -15,7 +17,6 @@ namespace {
 
 using ::capstan::testing::IsOkAndHolds;
 using ::capstan::testing::SaveSmall;
-using ::capstan::testing::SmallSave;
 using ::capstan::testing::StatusIs;
 using ::capstan::testing::TempDir;
 using ::testing::AllOf;
@@ -119,7 +120,7 @@ TEST(DirectoryTest, PrepareRefusesAFile) {
   ASSERT_OK(files.CreateForWrite("d", IfExists::kFail).status());
   EXPECT_THAT(PrepareDirectory(files, "d"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("a directory for checkpoints is wanted")));
+                       HasSubstr("where a directory is wanted")));
   EXPECT_THAT(PrepareDirectory(files, "d/e"),
               StatusIs(absl::StatusCode::kFailedPrecondition));
 }
@@ -206,6 +207,24 @@ TEST_F(DamagedDirectoryTest, NewestDoesNotPassOverAnErrorOfTheMoment) {
                        absl::ResourceExhaustedError("too many open files"));
   EXPECT_THAT(NewestCheckpoint(files_, "d", nullptr),
               StatusIs(absl::StatusCode::kResourceExhausted));
+  files_.FailOperation(files_.operations() + 2,
+                       absl::UnavailableError("stale file handle"));
+  EXPECT_THAT(NewestCheckpoint(files_, "d", nullptr),
+              StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(DamagedDirectoryTest, NewestDoesNotPassOverOneOfANewerVersion) {
+  std::string text = *ReadFile(files_, "d/ckpt-3/manifest.json", 1 << 20);
+  const std::string version = "\"version\": 1";
+  text.replace(text.find(version), version.size(), "\"version\": 9");
+  // Its checksum is right.
+  const size_t tail = text.rfind(",\n  \"crc32c\"");
+  text.replace(text.rfind(": \"") + 3, 8,
+               absl::StrFormat("%08x", Crc32c(AsBytes(text.substr(0, tail)))));
+  Replace("d/ckpt-3/manifest.json", text);
+  EXPECT_THAT(NewestCheckpoint(files_, "d", nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("d/ckpt-3"), HasSubstr("version"))));
 }
 
 TEST_F(DamagedDirectoryTest, OpenSaysWhatIsWrong) {

@@ -15,7 +15,6 @@ namespace capstan {
 namespace {
 
 using ::capstan::testing::PatchableFiles;
-using ::capstan::testing::SmallSave;
 using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 

@@ -2,59 +2,22 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "base/checked_math.h"
 #include "base/status.h"
 #include "checkpoint/crc32_zip.h"
 #include "checkpoint/export.h"
 #include "checkpoint/variable_stream.h"
 #include "checkpoint/write_replacing.h"
 #include "checkpoint/zip_writer.h"
+#include "tensor/npy_header.h"
 
 namespace capstan {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
-// As numpy calls it; bf16 is widened.
-std::string_view NumpyName(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-    case DType::kBF16:
-      return "<f4";
-    case DType::kF64:
-      return "<f8";
-    case DType::kF16:
-      return "<f2";
-    case DType::kI32:
-      return "<i4";
-    case DType::kI64:
-      return "<i8";
-    case DType::kU8:
-      return "|u1";
-    case DType::kBool:
-      return "|b1";
-  }
-  return "invalid";
-}
-
-// What a .npy file begins with (numpy.lib.format, version 1.0).
-std::string NpyHeader(DType dtype, const Shape& shape) {
-  constexpr size_t kAlignment = 64;
-  constexpr size_t kPrefixBytes = 10;
-  const std::string_view name = NumpyName(dtype);
-  std::string text = absl::StrCat(
-      "{'descr': '", absl::string_view(name.data(), name.size()),
-      "', 'fortran_order': False, 'shape': (",
-      absl::StrJoin(shape.dims(), ", "), shape.rank() == 1 ? ",), }" : "), }");
-  while ((kPrefixBytes + text.size() + 1) % kAlignment != 0) {
-    text.push_back(' ');
-  }
-  text.push_back('\n');
-  return absl::StrCat(absl::string_view("\x93NUMPY\x01\x00", 8),
-                      std::string{static_cast<char>(text.size() & 0xff),
-                                  static_cast<char>(text.size() >> 8)},
-                      text);
+// As which numpy has it: it has no bf16.
+DType NumpyType(DType dtype) {
+  return dtype == DType::kBF16 ? DType::kF32 : dtype;
 }
 
 // The tensor as numpy has it, piece by piece.
@@ -91,7 +54,7 @@ absl::Status ExportNpz(const FileSystem& from, std::string_view checkpoint_path,
     ZipWriter zip(out);
     for (const ExportedTensor& tensor : *tensors) {
       const std::string header =
-          NpyHeader(tensor.dtype, tensor.variable->shape);
+          EncodeNpyHeader(NumpyType(tensor.dtype), tensor.variable->shape);
       uint64_t bytes = header.size();
       uint32_t crc = ExtendZipCrc32(0, AsBytes(header));
       CAPSTAN_RETURN_IF_ERROR(

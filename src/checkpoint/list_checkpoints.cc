@@ -21,6 +21,10 @@ absl::StatusOr<std::vector<std::string>> ListCheckpoints(
   return names;
 }
 
+bool MayPassOver(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsNotFound(status);
+}
+
 absl::StatusOr<Checkpoint> NewestCheckpoint(const FileSystem& files,
                                             std::string_view directory,
                                             std::vector<std::string>* damaged) {
@@ -30,11 +34,8 @@ absl::StatusOr<Checkpoint> NewestCheckpoint(const FileSystem& files,
   for (auto name = names->rbegin(); name != names->rend(); ++name) {
     absl::StatusOr<Checkpoint> checkpoint =
         OpenCheckpoint(files, JoinPath(directory, *name));
-    if (checkpoint.ok()) return checkpoint;
-    // An older one instead would lose work that is there.
-    if (absl::IsPermissionDenied(checkpoint.status()) ||
-        absl::IsResourceExhausted(checkpoint.status())) {
-      return checkpoint.status();
+    if (checkpoint.ok() || !MayPassOver(checkpoint.status())) {
+      return checkpoint;
     }
     if (damaged != nullptr) {
       damaged->emplace_back(checkpoint.status().message());

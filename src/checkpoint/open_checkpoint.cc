@@ -9,6 +9,11 @@ namespace {
 
 absl::StatusOr<std::string> ReadManifest(const FileSystem& files,
                                          std::string_view path) {
+  const absl::StatusOr<FileInfo> directory = files.Stat(path);
+  CAPSTAN_RETURN_IF_ERROR(directory.status());
+  if (directory->kind != FileKind::kDirectory) {
+    return absl::DataLossError("it is not a directory");
+  }
   const std::string manifest = JoinPath(path, kManifestName);
   absl::StatusOr<FileInfo> info = files.Stat(manifest);
   if (absl::IsNotFound(info.status())) {

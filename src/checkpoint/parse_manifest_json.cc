@@ -13,6 +13,7 @@
 #include "checkpoint/hex_text.h"
 #include "checkpoint/manifest_grammar.h"
 #include "checkpoint/manifest_json.h"
+#include "checkpoint/shown_text.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -39,8 +40,6 @@ using manifest_grammar::Version;
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostShown = 100;
-
 // An object or an array that was begun.
 struct Level {
   Target array = Nowhere();  // of an array: where its elements go
@@ -48,11 +47,6 @@ struct Level {
   uint32_t seen = 0;         // bit i: keys[i]
   bool is_array = false;
 };
-
-std::string Shown(std::string_view text) {
-  const absl::string_view shown(text.data(), std::min(text.size(), kMostShown));
-  return absl::StrCat("\"", shown, text.size() > kMostShown ? "...\"" : "\"");
-}
 
 // Each event returns false to stop; then status() says why.
 class Handler final : public nlohmann::json_sax<Json> {

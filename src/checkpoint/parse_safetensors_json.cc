@@ -10,6 +10,7 @@
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "checkpoint/safetensors_header.h"
+#include "checkpoint/shown_text.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -17,14 +18,6 @@ namespace capstan {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr size_t kMostShown = 100;
-
-std::string Shown(const std::string& text) {
-  return text.size() <= kMostShown
-             ? absl::StrCat("\"", text, "\"")
-             : absl::StrCat("\"", text.substr(0, kMostShown), "...\"");
-}
 
 // Where the parser is.
 enum class Place {

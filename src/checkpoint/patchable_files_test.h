@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/file_system.h"
 #include "base/status.h"
 
@@ -41,8 +42,16 @@ class PatchableFiles final : public FileSystem {
   }
   absl::StatusOr<FileInfo> Stat(std::string_view path) const override {
     const auto found = files_.find(path);
-    if (found == files_.end()) return NotThere("stat", path);
-    return FileInfo{FileKind::kFile, found->second.size(), 0600};
+    if (found != files_.end()) {
+      return FileInfo{FileKind::kFile, found->second.size(), 0600};
+    }
+    // Directories are what files are in.
+    const std::string inside = absl::StrCat(std::string(path), "/");
+    const auto first = files_.lower_bound(inside);
+    if (first == files_.end() || !first->first.starts_with(inside)) {
+      return NotThere("stat", path);
+    }
+    return FileInfo{FileKind::kDirectory, 0, 0700};
   }
   absl::StatusOr<std::vector<std::string>> List(
       std::string_view path) const override {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/make_directories.h"
 #include "base/status.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/directory.h"
@@ -16,33 +17,10 @@ bool IsLeftover(std::string_view name) {
   return false;
 }
 
-absl::Status MakeDirectory(FileSystem& files, std::string_view path) {
-  if (path.empty()) return absl::OkStatus();
-  const absl::StatusOr<FileInfo> info = files.Stat(path);
-  if (absl::IsNotFound(info.status())) {
-    CAPSTAN_RETURN_IF_ERROR(MakeDirectory(files, DirectoryOf(path)));
-    const absl::Status made = files.CreateDir(path);
-    // Somebody else may have been faster.
-    return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
-  }
-  CAPSTAN_RETURN_IF_ERROR(info.status());
-  if (info->kind == FileKind::kDirectory) return absl::OkStatus();
-  return FileError(absl::StatusCode::kFailedPrecondition, "use", path,
-                   "a file, where a directory for checkpoints is wanted");
-}
-
 }  // namespace
 
 absl::Status PrepareDirectory(FileSystem& files, std::string_view directory) {
-  CAPSTAN_RETURN_IF_ERROR(MakeDirectory(files, directory));
-  // Those that were there too: who made them may have been killed before they
-  // were durable.
-  for (std::string_view path = directory; !path.empty();) {
-    path = DirectoryOf(path);
-    const absl::Status synced = files.SyncDir(path);
-    // One that we may not open was not made by us.
-    if (!absl::IsPermissionDenied(synced)) CAPSTAN_RETURN_IF_ERROR(synced);
-  }
+  CAPSTAN_RETURN_IF_ERROR(MakeDirectories(files, directory));
   // Else the rename to ".old-" might be undone although files are gone.
   CAPSTAN_RETURN_IF_ERROR(files.SyncDir(directory));
   const absl::StatusOr<std::vector<std::string>> names = files.List(directory);

@@ -35,7 +35,12 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const FileSystem& files,
                                                       std::string_view path) {
   auto opened = files.OpenForRead(path);
   CAPSTAN_RETURN_IF_ERROR(opened.status());
-  SafetensorsFile file(std::string(path), *std::move(opened));
+  return Open(*std::move(opened), path);
+}
+
+absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(
+    std::unique_ptr<ReadableFile> opened, std::string_view path) {
+  SafetensorsFile file(std::string(path), std::move(opened));
   CAPSTAN_RETURN_IF_ERROR(InFile(file.ReadHeader(), path));
   return file;
 }
@@ -80,14 +85,20 @@ absl::StatusOr<Tensor> SafetensorsFile::Read(
   absl::StatusOr<Tensor> tensor =
       AllocateTensor(entry.dtype, entry.shape, Fill::kNone);
   if (!tensor.ok()) return fail(tensor.status());
-  absl::Status status = ReadAll(data_begin_ + entry.begin,
-                                tensor->mutable_view().mutable_bytes());
+  absl::Status status =
+      ReadPart(entry, 0, tensor->mutable_view().mutable_bytes());
   if (status.ok()) status = CheckValues(tensor->view(), entry.dtype);
   if (absl::IsInvalidArgument(status)) {
     status = absl::DataLossError(status.message());
   }
   if (!status.ok()) return fail(status);
   return tensor;
+}
+
+absl::Status SafetensorsFile::ReadPart(const SafetensorsEntry& entry,
+                                       uint64_t offset,
+                                       MutableBytes buffer) const {
+  return ReadAll(data_begin_ + entry.begin + offset, buffer);
 }
 
 absl::Status SafetensorsFile::ReadAll(uint64_t offset,

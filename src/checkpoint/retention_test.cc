@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int64_t kHour = 3600 * 1000;
+constexpr int64_t kHour = 3'600'000;
 
 // One per hour, from ckpt-1 on.
 std::vector<Checkpoint> Hourly(uint64_t count) {
@@ -58,7 +58,7 @@ TEST(RetentionTest, KeepsOneForEachHours) {
 // It does not matter how often it is called: those that are kept for their
 // hours stay.
 RC_GTEST_PROP(RetentionTest, CalledAfterEachSaveOrOnce,
-              (std::vector<uint8_t> gaps)) {
+              (const std::vector<uint8_t>& gaps)) {
   const Retention retention{.max_to_keep = *rc::gen::inRange(1, 5),
                             .keep_every_hours = *rc::gen::inRange(0, 5) * 1.0};
   std::vector<Checkpoint> all;

@@ -69,12 +69,21 @@ class SafetensorsFile {
   // Reads and checks the header. Fails as ReadSafetensors.
   static absl::StatusOr<SafetensorsFile> Open(const FileSystem& files,
                                               std::string_view path);
+  // The same of a file that is open; `path` is how errors call it.
+  static absl::StatusOr<SafetensorsFile> Open(
+      std::unique_ptr<ReadableFile> file, std::string_view path);
 
   const SafetensorsHeader& header() const { return header_; }
 
   // One of header().entries. DataLoss if the file became shorter or a bool is
   // neither 0 nor 1; ResourceExhausted if there is not enough memory.
   absl::StatusOr<Tensor> Read(const SafetensorsEntry& entry) const;
+
+  // Fills `buffer` with the bytes of such an entry from `offset` on, which it
+  // must have. DataLoss if the file became shorter; errors do not name it, and
+  // bools are not looked at.
+  absl::Status ReadPart(const SafetensorsEntry& entry, uint64_t offset,
+                        MutableBytes buffer) const;
 
  private:
   SafetensorsFile(std::string path, std::unique_ptr<ReadableFile> file)

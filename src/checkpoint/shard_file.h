@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,15 +19,9 @@
 #include "capstan/tensor.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors_header.h"
+#include "checkpoint/tensor_source.h"
 
 namespace capstan {
-
-// A tensor that is to be written.
-struct FileTensor {
-  std::string name;
-  DType dtype = DType::kF32;
-  Shape shape;
-};
 
 // Brings them into the order in which files have them: wider elements first,
 // so that all are aligned; otherwise the order is kept.
@@ -66,7 +59,7 @@ class ShardFileWriter {
 };
 
 // Thread-safe, as ReadableFile. Must not outlive the FileSystem.
-class ShardFileReader {
+class ShardFileReader final : public TensorSource {
  public:
   // Opens `path` and checks its size, its header and its save id against
   // `expected`, and that it holds just those tensors. DataLoss, naming what
@@ -79,12 +72,8 @@ class ShardFileReader {
   // Null if there is none. Lives as long as this.
   const SafetensorsEntry* Find(std::string_view tensor) const;
 
-  // Reads all of a tensor once, piece by piece in order, and gives each piece
-  // to `take` with its offset; `take` may fail, which ends it. DataLoss at the
-  // end if the checksum is not that of the manifest: so what was given is to be
-  // used only if this is OK.
-  using Take = std::function<absl::Status(uint64_t offset, Bytes piece)>;
-  absl::Status Read(std::string_view tensor, const Take& take) const;
+  // DataLoss at the end if the checksum is not that of the manifest.
+  absl::Status Read(std::string_view tensor, const Take& take) const override;
 
   // The same for who would rather ask for the pieces: a place in a tensor,
   // from its beginning on. NotFound if there is no such tensor.

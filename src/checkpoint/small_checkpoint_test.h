@@ -82,10 +82,11 @@ inline Manifest SmallManifest(const SmallSave& save) {
                             std::string optimizer,
                             std::vector<std::string> slots,
                             std::vector<SavedShard> shards) {
+    const bool trainable = !optimizer.empty();
     manifest.variables.push_back({.name = std::move(name),
                                   .dtype = dtype,
                                   .shape = shape,
-                                  .trainable = !optimizer.empty(),
+                                  .trainable = trainable,
                                   .optimizer = std::move(optimizer),
                                   .slots = std::move(slots),
                                   .shards = std::move(shards)});

@@ -5,19 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "checkpoint/zip_format.h"
 
 namespace capstan {
 namespace {
 
-constexpr uint32_t kLocalHeader = 0x04034b50;
-constexpr uint32_t kDirectoryEntry = 0x02014b50;
-constexpr uint32_t kEnd = 0x06054b50;
-constexpr uint32_t kEnd64 = 0x06064b50;
-constexpr uint32_t kLocator64 = 0x07064b50;
-constexpr uint16_t kExtra64 = 1;
-// Numbers from these on are in the zip64 fields.
-constexpr uint64_t kLimit16 = UINT16_MAX;
-constexpr uint64_t kLimit32 = UINT32_MAX;
 constexpr uint16_t kVersion = 20;
 constexpr uint16_t kVersion64 = 45;
 constexpr uint16_t kNamesAreUtf8 = 1 << 11;
@@ -32,10 +24,10 @@ void Put(std::string& text, T value) {
 }
 
 uint32_t Cut32(uint64_t value) {
-  return static_cast<uint32_t>(std::min(value, kLimit32));
+  return static_cast<uint32_t>(std::min(value, kZipLimit32));
 }
 uint16_t Cut16(uint64_t value) {
-  return static_cast<uint16_t>(std::min(value, kLimit16));
+  return static_cast<uint16_t>(std::min(value, kZipLimit16));
 }
 
 // What both headers of a member begin with, from the version on.
@@ -43,7 +35,7 @@ void PutMember(std::string& text, uint16_t version, std::string_view name,
                uint64_t bytes, uint32_t crc32, size_t extra) {
   Put(text, version);
   Put(text, kNamesAreUtf8);
-  Put(text, uint16_t{0});  // stored
+  Put(text, kZipStored);
   Put(text, uint16_t{0});  // at midnight
   Put(text, kDate);
   Put(text, crc32);
@@ -56,7 +48,7 @@ void PutMember(std::string& text, uint16_t version, std::string_view name,
 std::string Extra(const std::vector<uint64_t>& numbers) {
   std::string text;
   if (numbers.empty()) return text;
-  Put(text, kExtra64);
+  Put(text, kZipExtra64);
   Put(text, static_cast<uint16_t>(numbers.size() * sizeof(uint64_t)));
   for (const uint64_t number : numbers) Put(text, number);
   return text;
@@ -67,16 +59,16 @@ std::string Extra(const std::vector<uint64_t>& numbers) {
 absl::Status ZipWriter::Begin(std::string_view name, uint64_t bytes,
                               uint32_t crc32) {
   CAPSTAN_RETURN_IF_ERROR(CheckComplete());
-  if (name.size() > kLimit16) {
+  if (name.size() > kZipLimit16) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a name of ", name.size(), " bytes is too long for a zip archive"));
   }
   members_.push_back({std::string(name), bytes, crc32, written_});
   missing_ = bytes;
-  const bool large = bytes >= kLimit32;
+  const bool large = bytes >= kZipLimit32;
   const std::string extra = large ? Extra({bytes, bytes}) : "";
   std::string text;
-  Put(text, kLocalHeader);
+  Put(text, kZipLocalHeader);
   PutMember(text, large ? kVersion64 : kVersion, name, bytes, crc32,
             extra.size());
   text += name;
@@ -98,12 +90,12 @@ absl::Status ZipWriter::Finish() {
   const uint64_t begin = written_;
   for (const Member& member : members_) {
     std::vector<uint64_t> large;
-    if (member.bytes >= kLimit32) large = {member.bytes, member.bytes};
-    if (member.offset >= kLimit32) large.push_back(member.offset);
+    if (member.bytes >= kZipLimit32) large = {member.bytes, member.bytes};
+    if (member.offset >= kZipLimit32) large.push_back(member.offset);
     const std::string extra = Extra(large);
     const uint16_t version = large.empty() ? kVersion : kVersion64;
     std::string text;
-    Put(text, kDirectoryEntry);
+    Put(text, kZipDirectoryEntry);
     Put(text, version);
     PutMember(text, version, member.name, member.bytes, member.crc32,
               extra.size());
@@ -112,15 +104,15 @@ absl::Status ZipWriter::Finish() {
     Put(text, uint16_t{0});  // internal attributes
     Put(text, uint32_t{0});  // external attributes
     Put(text, Cut32(member.offset));
-    CAPSTAN_RETURN_IF_ERROR(Write(text + member.name + extra));
+    text.append(member.name).append(extra);
+    CAPSTAN_RETURN_IF_ERROR(Write(text));
   }
   const uint64_t size = written_ - begin;
   const uint64_t count = members_.size();
   std::string text;
-  if (count >= kLimit16 || size >= kLimit32 || begin >= kLimit32) {
-    constexpr uint64_t kEnd64Bytes = 44;  // behind this number
-    Put(text, kEnd64);
-    Put(text, kEnd64Bytes);
+  if (count >= kZipLimit16 || size >= kZipLimit32 || begin >= kZipLimit32) {
+    Put(text, kZipEnd64);
+    Put(text, uint64_t{kZipEnd64Bytes - 12});  // behind this number
     Put(text, kVersion64);
     Put(text, kVersion64);
     Put(text, uint32_t{0});
@@ -129,12 +121,12 @@ absl::Status ZipWriter::Finish() {
     Put(text, count);
     Put(text, size);
     Put(text, begin);
-    Put(text, kLocator64);
+    Put(text, kZipLocator64);
     Put(text, uint32_t{0});
     Put(text, written_);
     Put(text, uint32_t{1});
   }
-  Put(text, kEnd);
+  Put(text, kZipEnd);
   Put(text, uint16_t{0});
   Put(text, uint16_t{0});
   Put(text, Cut16(count));

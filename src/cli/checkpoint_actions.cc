@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -33,20 +35,50 @@ std::vector<Checkpoint> OpenAll(const Place& place, bool& well) {
   return checkpoints;
 }
 
-// Whether it is sound; a line for each file that is not, or one if it is.
-bool Verify(const FileSystem& files, const std::string& path,
-            const Checkpoint& checkpoint) {
+// Whether it is sound; a line for each file that is not.
+bool IsSound(const FileSystem& files, const std::string& path,
+             const Checkpoint& checkpoint) {
   const std::vector<absl::Status> damage =
       FindDamage(files, path, checkpoint.manifest);
   for (const absl::Status& status : damage) {
     fmt::print("BAD {}\n", Printable(std::string(status.message())));
   }
-  if (!damage.empty()) return false;
+  return damage.empty();
+}
+
+// The same, and a line if it is.
+bool Verify(const FileSystem& files, const std::string& path,
+            const Checkpoint& checkpoint) {
+  if (!IsSound(files, path, checkpoint)) return false;
   fmt::print("{}: sound, step {}, {} in {} files\n", Printable(path),
              checkpoint.manifest.step,
              SizeText(TotalBytes(checkpoint.manifest)),
              checkpoint.manifest.files.size());
   return true;
+}
+
+// Which ones to remove. Those that stay are read whole before, and one that is
+// bad does not count: an older one that is sound stays in its place, and the
+// bad one is dropped from `checkpoints`, to be left alone.
+std::vector<std::string> ToPrune(const Place& place, const Retention& retention,
+                                 std::vector<Checkpoint>& checkpoints) {
+  std::set<std::string> sound;
+  while (true) {
+    std::vector<std::string> removed = ToRemove(checkpoints, retention, {});
+    const auto is_bad = [&](const Checkpoint& checkpoint) {
+      const std::string& name = checkpoint.name;
+      if (sound.contains(name) ||
+          std::find(removed.begin(), removed.end(), name) != removed.end()) {
+        return false;
+      }
+      if (!IsSound(*place.files, JoinPath(place.path, name), checkpoint)) {
+        return true;
+      }
+      sound.insert(name);
+      return false;
+    };
+    if (std::erase_if(checkpoints, is_bad) == 0) return removed;
+  }
 }
 
 }  // namespace
@@ -120,20 +152,23 @@ int ExportAction(const std::string& path, const std::string& out, bool slots) {
 int PruneAction(const PruneFlags& flags) {
   const Place place = FindPlace(flags.directory);
   bool well = true;
-  const std::vector<Checkpoint> checkpoints = OpenAll(place, well);
-  const std::vector<std::string> removed = ToRemove(
-      checkpoints,
+  std::vector<Checkpoint> checkpoints = OpenAll(place, well);
+  const size_t opened = checkpoints.size();
+  const std::vector<std::string> removed = ToPrune(
+      place,
       {.max_to_keep = flags.keep, .keep_every_hours = flags.keep_every_hours},
-      {});
+      checkpoints);
+  const size_t bad = opened - checkpoints.size();
   for (const std::string& name : removed) {
     if (!flags.dry_run) {
       ThrowIfError(RemoveCheckpoint(*place.files, place.path, name));
     }
     fmt::print("{} {}\n", flags.dry_run ? "would remove" : "removed", name);
   }
-  fmt::print("{} of {} {}\n", checkpoints.size() - removed.size(),
-             checkpoints.size(), flags.dry_run ? "would be kept" : "kept");
-  return well ? 0 : 1;
+  fmt::print("{} of {} {}{}\n", checkpoints.size() - removed.size(), opened,
+             flags.dry_run ? "would be kept" : "kept",
+             bad == 0 ? "" : fmt::format(", and {} bad left alone", bad));
+  return well && bad == 0 ? 0 : 1;
 }
 
 }  // namespace capstan

@@ -28,6 +28,8 @@ struct PruneFlags {
   double keep_every_hours = 0;
   bool dry_run = false;
 };
+// Those that stay are verified first. 1 if one cannot be opened or is bad: such
+// are left alone, and others stay in their place.
 int PruneAction(const PruneFlags& flags);
 
 }  // namespace capstan

@@ -123,8 +123,9 @@ void AddPrune(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--dry-run", flags->dry_run, "only say what would be done");
   command->footer(
-      "Checkpoints that cannot be opened are left alone; then the "
-      "exit code is 1.\n\nExamples:\n"
+      "Those that stay are read whole first. One that is bad is left alone and "
+      "does not\ncount: an older one stays in its place, and the exit code is "
+      "1.\n\nExamples:\n"
       "  capstan checkpoint prune runs/a/checkpoints --keep 3 "
       "--dry-run\n"
       "  capstan checkpoint prune runs/a/checkpoints --keep 3 "

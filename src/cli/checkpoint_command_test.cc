@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int64_t kHour = 3600 * 1000;
+constexpr int64_t kHour = 3'600'000;
 
 struct Ran {
   int code = -1;
@@ -184,6 +184,27 @@ TEST_F(CheckpointCommandTest, PruneLeavesWhatItCannotOpen) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(*ListCheckpoints(*files_, "d"),
             (std::vector<std::string>{"ckpt-1", "ckpt-3"}));
+}
+
+TEST_F(CheckpointCommandTest, PruneKeepsASoundOneInThePlaceOfABadOne) {
+  Damage("d/ckpt-3/server-0.safetensors");
+  const Ran dry = Run({"prune", dir_ / "d", "--keep", "1", "--dry-run"});
+  EXPECT_EQ(dry.code, 1);
+  const Ran ran = Run({"prune", dir_ / "d", "--keep", "1"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, AllOf(StartsWith("BAD "),
+                             HasSubstr("ckpt-3/server-0.safetensors\": "),
+                             HasSubstr("\nremoved ckpt-1\n"
+                                       "1 of 3 kept, and 1 bad left alone\n")));
+  EXPECT_EQ(*ListCheckpoints(*files_, "d"),
+            (std::vector<std::string>{"ckpt-2", "ckpt-3"}));
+}
+
+TEST_F(CheckpointCommandTest, PruneNeverRemovesTheOnlySoundOne) {
+  Damage("d/ckpt-2/server-1.safetensors");
+  Damage("d/ckpt-3/server-0.safetensors");
+  EXPECT_EQ(Run({"prune", dir_ / "d", "--keep", "1"}).code, 1);
+  EXPECT_EQ(ListCheckpoints(*files_, "d")->size(), 3u);
 }
 
 }  // namespace

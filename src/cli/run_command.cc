@@ -1,14 +1,14 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/open_folder.h"
 #include "base/status.h"
+#include "capstan/error.h"
 #include "cli/command.h"
 #include "cli/program_arguments.h"
 #include "cluster/process_variables.h"
@@ -30,15 +30,21 @@ output whole.
 
 The job ends when PROGRAM ends in the chief. It goes on without a worker that
 fails and has no restarts left, as long as there is another worker, and without
-the evaluator; when the last worker fails, or a parameter server, it ends, and
-that failure is shown last. The exit code is that of PROGRAM in the chief: 128
-plus the signal's number if it was killed, 126 if PROGRAM cannot be executed,
-127 if there is none, and 1 if another task's failure has ended the job although
-the chief ended with 0. Ctrl-C ends all tasks within 2 s; pressed again, it
-kills them. The workers share the cores of the machine: OMP_NUM_THREADS,
-OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
-many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
-kernels for this CPU. More workers may join: see capstan worker --help.
+the evaluator; with --checkpoint-dir also without a parameter server, as long as
+there is another one: what it held is in the newest checkpoint. When the last
+worker or server fails, or without --checkpoint-dir any server, the job ends,
+and that failure is shown last. A chief that fails when it has told the others
+that the job is over, as after an exception, is not restarted. The evaluator has
+an hour after the chief's end to evaluate the last checkpoints, the others have
+2 s. The exit code is that of PROGRAM in the chief:
+128 plus the signal's number if it was killed, 126 if PROGRAM cannot be
+executed, 127 if there is none, and 1 if another task's failure has ended the
+job although the chief ended with 0. Ctrl-C ends all tasks within 2 s; pressed
+again, it kills them. The workers share the cores of the machine:
+OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they
+are set, say how many each of their functions has; OPENBLAS_CORETYPE, unless it
+is set, names the kernels for this CPU. More workers may join: see capstan
+worker --help.
 
 Examples:
   capstan run -- ./train --epochs 3
@@ -61,13 +67,12 @@ int Run(RunLocalJobOptions options) {
   options.job.checkpoint_directory =
       AbsolutePath(options.job.checkpoint_directory);
   if (!options.job.checkpoint_directory.empty()) {
+    options.supervisor.go_on_without_servers = true;
     // Each server would say so on its own.
-    std::error_code error;
-    std::filesystem::create_directories(options.job.checkpoint_directory,
-                                        error);
-    if (error) {
-      fmt::print(stderr, "capstan: --checkpoint-dir: cannot make '{}': {}\n",
-                 options.job.checkpoint_directory, error.message());
+    try {
+      OpenFolder(options.job.checkpoint_directory, IfMissing::kCreate);
+    } catch (const Error& error) {
+      fmt::print(stderr, "capstan: --checkpoint-dir: {}\n", error.what());
       return 1;
     }
   }

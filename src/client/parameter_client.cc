@@ -1,5 +1,6 @@
 #include "client/parameter_client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,13 @@
 
 namespace capstan {
 namespace {
+
+// How long one server may take to send a map before another one is asked: at
+// first, and at most.
+constexpr Duration kFirstShare = std::chrono::seconds(1);
+constexpr Duration kLastShare = std::chrono::seconds(60);
+// When none has the map that is wanted.
+constexpr Duration kBetweenRounds = std::chrono::milliseconds(50);
 
 // After `last`, while the map was `used`.
 absl::Status CancelledWait(const ShardMap& used, const absl::Status& last) {
@@ -55,45 +63,72 @@ Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(
   }
 }
 
-Task<absl::Status> ParameterClient::TellAll(Method method, std::string body,
+Task<absl::Status> ParameterClient::TellAll(std::shared_ptr<const ShardMap> map,
+                                            Method method, std::string body,
                                             Duration timeout,
                                             Cancellation* cancellation) {
-  std::vector<Errand> errands(servers_.channels.size());
-  for (uint32_t i = 0; i < errands.size(); ++i) {
-    errands[i].server = i;
-    errands[i].method = method;
-    errands[i].body = body;
+  std::vector<Errand> errands;
+  for (uint32_t i = 0; i < num_servers(); ++i) {
+    if (!map->Serves(i)) continue;
+    Errand& errand = errands.emplace_back();
+    errand.server = i;
+    errand.method = method;
+    errand.body = body;
   }
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
   co_return co_await FanOut(servers_, errands, deadline, cancellation);
 }
 
+Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
+                                              MonotonicTime deadline,
+                                              Cancellation* cancellation,
+                                              uint64_t generation) {
+  Errand errand;
+  errand.server = server;
+  errand.method = Method::kShardMap;
+  absl::Status status =
+      co_await FanOut(servers_, std::span(&errand, 1), deadline, cancellation);
+  if (!status.ok()) co_return status;
+  absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
+  if (!map.ok()) co_return map.status();
+  if (map->generation() < std::max(generation, map_->generation())) {
+    // It was left out of the job since, or was started again.
+    co_return absl::AbortedError(absl::StrCat(
+        "server ", server, " has a map of generation ", map->generation(),
+        ", and the job has got to ", std::max(generation, map_->generation())));
+  }
+  const bool newer = map->generation() > map_->generation() ||
+                     map->version() > map_->version();
+  // One who asks again wants a newer one, which another server may have.
+  ask_first_ = newer ? server : (server + 1) % num_servers();
+  if (newer) map_ = std::make_shared<const ShardMap>(*std::move(map));
+  co_return absl::OkStatus();
+}
+
 Task<absl::Status> ParameterClient::Refresh(Duration timeout,
-                                            Cancellation* cancellation) {
-  // One that answers is enough: a client that gets an old map is told so by
-  // the server that has a newer one.
+                                            Cancellation* cancellation,
+                                            uint64_t generation) {
   absl::Status last = absl::FailedPreconditionError("a job without servers");
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
-  const auto count = static_cast<int64_t>(servers_.channels.size());
-  for (uint32_t i = 0; i < servers_.channels.size(); ++i) {
-    // What is left of the time is shared by the servers that are left.
-    const MonotonicTime now = servers_.clock.Now();
-    const Duration share = (deadline - now) / (count - int64_t{i});
-    Errand errand;
-    errand.server = i;
-    errand.method = Method::kShardMap;
-    last = co_await FanOut(servers_, std::span(&errand, 1), now + share,
-                           cancellation);
-    if (IsCancelled(cancellation)) co_return last;
-    if (!last.ok()) continue;
-    absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
-    last = map.status();
-    if (!last.ok()) continue;
-    const bool newer = map->generation() > map_->generation() ||
-                       (map->generation() == map_->generation() &&
-                        map->version() > map_->version());
-    if (newer) map_ = std::make_shared<const ShardMap>(*std::move(map));
-    co_return absl::OkStatus();
+  const uint32_t first = ask_first_;
+  Duration share = kFirstShare;
+  while (num_servers() > 0) {
+    for (uint32_t i = 0; i < num_servers(); ++i) {
+      const uint32_t server = (first + i) % num_servers();
+      if (!map_->Serves(server)) continue;
+      const MonotonicTime until =
+          std::min(deadline, servers_.clock.Now() + share);
+      last = co_await AskForMap(server, until, cancellation, generation);
+      if (last.ok() || IsCancelled(cancellation)) co_return last;
+    }
+    // One that does not answer may need longer.
+    share = std::min(2 * share, kLastShare);
+    const MonotonicTime again = servers_.clock.Now() + kBetweenRounds;
+    if (again >= deadline) break;
+    co_await SleepUntil(servers_, again, cancellation);
+  }
+  if (absl::IsAborted(last)) {
+    last = absl::DeadlineExceededError(std::string(last.message()));
   }
   co_return WithContext(last, "no server gives the shard map");
 }
@@ -140,10 +175,12 @@ Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
   request.watermark = watermark;
   request.map = EncodeShardMap(map);
   request.record = std::move(record);
+  request.follows = map_ != nullptr && map_->version() != 0 &&
+                    map_->generation() == map.generation();
   auto kept = std::make_shared<const ShardMap>(map);
   std::string body = EncodeInstallRequest(request);
-  absl::Status status = co_await TellAll(Method::kInstall, std::move(body),
-                                         timeout, cancellation);
+  absl::Status status = co_await TellAll(
+      kept, Method::kInstall, std::move(body), timeout, cancellation);
   if (status.ok()) map_ = std::move(kept);
   co_return status;
 }
@@ -151,22 +188,22 @@ Task<absl::Status> ParameterClient::Install(const ShardMap& map, uint64_t term,
 Task<absl::Status> ParameterClient::Commit(RoundRequest request,
                                            UpdateOptions options) {
   std::string body = EncodeRoundRequest(request);
-  return TellAll(Method::kCommit, std::move(body), options.timeout,
-                 options.cancellation);
+  co_return co_await TellAll(map_, Method::kCommit, std::move(body),
+                             options.timeout, options.cancellation);
 }
 
 Task<absl::Status> ParameterClient::Tick(RoundRequest request,
                                          UpdateOptions options) {
   std::string body = EncodeRoundRequest(request);
-  return TellAll(Method::kTick, std::move(body), options.timeout,
-                 options.cancellation);
+  co_return co_await TellAll(map_, Method::kTick, std::move(body),
+                             options.timeout, options.cancellation);
 }
 
 Task<absl::Status> ParameterClient::SetWatermark(WatermarkRequest request,
                                                  UpdateOptions options) {
   std::string body = EncodeWatermarkRequest(request);
-  return TellAll(Method::kWatermark, std::move(body), options.timeout,
-                 options.cancellation);
+  co_return co_await TellAll(map_, Method::kWatermark, std::move(body),
+                             options.timeout, options.cancellation);
 }
 
 Task<absl::StatusOr<StoreReport>> ParameterClient::Status(

@@ -121,9 +121,11 @@ class ParameterClient {
       uint32_t variable, Duration timeout = std::chrono::seconds(30),
       Cancellation* cancellation = nullptr);
 
-  // Asks the servers for the map, and keeps the newest.
+  // Asks the servers for the map, one after the other until one has a map of
+  // `generation`, of this client's or of a later one, and keeps the newest.
   Task<absl::Status> Refresh(Duration timeout = std::chrono::seconds(30),
-                             Cancellation* cancellation = nullptr);
+                             Cancellation* cancellation = nullptr,
+                             uint64_t generation = 0);
 
   // Reading. Errors: InvalidArgument for memory of the wrong size, OutOfRange
   // for an id, before anything is sent; what the servers answer.
@@ -145,9 +147,10 @@ class ParameterClient {
                                             std::span<const RowsItem> rows,
                                             UpdateOptions options = {});
 
-  // The coordinator's.
+  // The coordinator's. "All servers" are those that serve, by the map.
   // Makes `map` the job's, on all servers. A new generation begins with
-  // `watermark` and `record`: see WatermarkRequest.
+  // `watermark` and `record`: see WatermarkRequest. Aborted, naming the server,
+  // if one has lost the variables of the map before.
   Task<absl::Status> Install(const ShardMap& map, uint64_t term,
                              uint64_t watermark,
                              Duration timeout = std::chrono::minutes(10),
@@ -167,7 +170,8 @@ class ParameterClient {
   // Writing and staging a file take as long as the disk does, and time-outs
   // must allow for that: until then a server that answers keepalives is waited
   // for.
-  // The answers of all servers, in order.
+  // The answers of all servers, by their numbers; of one that does not serve,
+  // one without shards.
   Task<absl::StatusOr<std::vector<SnapshotReply>>> Snapshot(
       SnapshotRequest request, UpdateOptions options = {});
   // `into` has as many bytes as the rows; undefined when the call fails.
@@ -195,9 +199,14 @@ class ParameterClient {
   }
 
  private:
-  // The same body to every server.
-  Task<absl::Status> TellAll(Method method, std::string body, Duration timeout,
+  // The same body to every server that serves by `map`.
+  Task<absl::Status> TellAll(std::shared_ptr<const ShardMap> map, Method method,
+                             std::string body, Duration timeout,
                              Cancellation* cancellation);
+  // Keeps what `server` has, if it is newer. Aborted if its generation is below
+  // `generation`, or this client's.
+  Task<absl::Status> AskForMap(uint32_t server, MonotonicTime deadline,
+                               Cancellation* cancellation, uint64_t generation);
   // Sends `errand` to `server`. InvalidArgument if there is none of that
   // number.
   Task<absl::Status> TellOne(uint32_t server, Errand& errand,
@@ -210,6 +219,7 @@ class ParameterClient {
 
   ServerChannels servers_;
   std::shared_ptr<const ShardMap> map_;
+  uint32_t ask_first_ = 0;  // the server to ask for a map
 };
 
 }  // namespace capstan

@@ -10,11 +10,12 @@
 namespace capstan {
 namespace {
 
-// The answers of all servers that there are, or the error of the first.
+// By the numbers of the `servers`, or the first error.
 absl::StatusOr<std::vector<SnapshotReply>> ReadReplies(
-    std::span<const Errand> errands) {
-  std::vector<SnapshotReply> replies;
-  replies.reserve(errands.size());
+    std::span<const Errand> errands, uint32_t servers) {
+  // One that does not serve has nothing to copy.
+  std::vector<SnapshotReply> replies(servers);
+  for (SnapshotReply& reply : replies) reply.copied = true;
   for (const Errand& errand : errands) {
     absl::StatusOr<SnapshotReply> reply =
         DecodeSnapshotReply(errand.reply.body);
@@ -22,7 +23,7 @@ absl::StatusOr<std::vector<SnapshotReply>> ReadReplies(
       return WithContext(reply.status(),
                          absl::StrCat("from server ", errand.server));
     }
-    replies.push_back(*std::move(reply));
+    replies[errand.server] = *std::move(reply);
   }
   return replies;
 }
@@ -43,17 +44,19 @@ Task<absl::Status> ParameterClient::TellOne(uint32_t server, Errand& errand,
 
 Task<absl::StatusOr<std::vector<SnapshotReply>>> ParameterClient::Snapshot(
     SnapshotRequest request, UpdateOptions options) {
-  std::vector<Errand> errands(num_servers());
-  for (uint32_t i = 0; i < errands.size(); ++i) {
-    errands[i].server = i;
-    errands[i].method = Method::kSnapshot;
-    errands[i].body = EncodeSnapshotRequest(request);
+  std::vector<Errand> errands;
+  for (uint32_t i = 0; i < num_servers(); ++i) {
+    if (!map_->Serves(i)) continue;
+    Errand& errand = errands.emplace_back();
+    errand.server = i;
+    errand.method = Method::kSnapshot;
+    errand.body = EncodeSnapshotRequest(request);
   }
   const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
   absl::Status status =
       co_await FanOut(servers_, errands, deadline, options.cancellation);
   if (!status.ok()) co_return status;
-  co_return ReadReplies(errands);
+  co_return ReadReplies(errands, num_servers());
 }
 
 Task<absl::Status> ParameterClient::SnapshotRead(uint32_t server,
@@ -90,7 +93,7 @@ Task<absl::StatusOr<SnapshotWriteReply>> ParameterClient::SnapshotWrite(
 Task<absl::Status> ParameterClient::SnapshotDrop(SnapshotRequest request,
                                                  UpdateOptions options) {
   std::string body = EncodeSnapshotRequest(request);
-  return TellAll(Method::kSnapshotDrop, std::move(body), options.timeout,
+  return TellAll(map_, Method::kSnapshotDrop, std::move(body), options.timeout,
                  options.cancellation);
 }
 
@@ -126,7 +129,7 @@ Task<absl::Status> ParameterClient::StageCommit(uint32_t server,
 Task<absl::Status> ParameterClient::StageDrop(StageDropRequest request,
                                               UpdateOptions options) {
   std::string body = EncodeStageDropRequest(request);
-  return TellAll(Method::kStageDrop, std::move(body), options.timeout,
+  return TellAll(map_, Method::kStageDrop, std::move(body), options.timeout,
                  options.cancellation);
 }
 

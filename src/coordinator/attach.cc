@@ -13,12 +13,8 @@ namespace {
 // once: whoever says so has lost count.
 constexpr uint64_t kMostOpenSteps = uint64_t{1} << 28;
 
-absl::Status CheckOpenSteps(const std::vector<StoreReport>& reports,
-                            const JobRecord& record, uint64_t watermark) {
-  uint64_t last = 0;
-  for (const StoreReport& report : reports) {
-    last = std::max(last, report.last_step);
-  }
+absl::Status CheckOpenSteps(uint64_t last, const JobRecord& record,
+                            uint64_t watermark) {
   for (const auto& [key, block] : record.blocks) {
     last = std::max(last, block.end());
   }
@@ -31,32 +27,75 @@ absl::Status CheckOpenSteps(const std::vector<StoreReport>& reports,
       "CoordinatorOptions::attach to false, to begin anew"));
 }
 
-}  // namespace
+bool Holds(const StoreReport& report) { return report.map_version > 0; }
 
-Task<absl::StatusOr<std::vector<StoreReport>>> JobVariables::AskAll() {
-  std::vector<StoreReport> reports;
-  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
-    absl::StatusOr<StoreReport> report = co_await client_.Status(i);
-    if (!report.ok()) co_return report.status();
-    reports.push_back(*std::move(report));
-  }
-  co_return reports;
+// The newest of the generations that hold variables; null if none does.
+const StoreReport* Newer(const StoreReport* a, const StoreReport& b) {
+  if (!Holds(b)) return a;
+  return a == nullptr || b.fence.generation > a->fence.generation ? &b : a;
 }
 
-bool JobVariables::CanAttach(const std::vector<StoreReport>& reports,
-                             std::string& because) {
-  uint64_t newest = 0;
-  for (const StoreReport& report : reports) {
-    if (report.map_version > 0) {
-      newest = std::max(newest, report.fence.generation);
+bool Contains(const std::vector<uint32_t>& servers, uint32_t server) {
+  return std::find(servers.begin(), servers.end(), server) != servers.end();
+}
+
+}  // namespace
+
+Task<absl::StatusOr<JobVariables::Answers>> JobVariables::Ask(
+    std::vector<uint32_t> left_out) {
+  Answers answers;
+  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
+    if (Contains(left_out, i)) continue;
+    absl::StatusOr<StoreReport> report = co_await client_.Status(i);
+    if (!report.ok()) co_return report.status();
+    answers.push_back({.server = i, .report = *std::move(report)});
+  }
+  co_return answers;
+}
+
+Task<absl::StatusOr<JobVariables::Answers>> JobVariables::AskAll(
+    std::vector<uint32_t>& absent) {
+  Answers answers;
+  absl::Status failure;
+  for (uint32_t i = 0; i < client_.num_servers(); ++i) {
+    absl::StatusOr<StoreReport> report = co_await client_.Status(i);
+    if (report.ok()) {
+      answers.push_back({.server = i, .report = *std::move(report)});
+    } else {
+      absent.push_back(i);
+      failure.Update(report.status());
     }
   }
-  if (newest == 0) return false;
-  for (size_t i = 0; i < reports.size(); ++i) {
-    if (reports[i].map_version > 0 && reports[i].fence.generation == newest) {
+  const StoreReport* newest = nullptr;
+  for (const Answer& answer : answers) newest = Newer(newest, answer.report);
+  for (const uint32_t server : absent) {
+    const bool known = newest != nullptr && Contains(newest->left_out, server);
+    // Without any variables the job has not begun: whoever starts it waits.
+    const bool may_go = newest != nullptr && begin_without_;
+    if (!known && !may_go) co_return failure;
+  }
+  co_return answers;
+}
+
+bool JobVariables::CanAttach(const Answers& answers,
+                             const std::vector<uint32_t>& absent,
+                             std::string& because) {
+  const StoreReport* newest = nullptr;
+  for (const Answer& answer : answers) newest = Newer(newest, answer.report);
+  if (newest == nullptr) return false;
+  for (const uint32_t server : absent) {
+    if (Contains(newest->left_out, server)) continue;
+    because = absl::StrCat("ps/", server, " does not answer");
+    return false;
+  }
+  for (const Answer& answer : answers) {
+    if (Contains(newest->left_out, answer.server)) continue;
+    if (Holds(answer.report) &&
+        answer.report.fence.generation == newest->fence.generation) {
       continue;
     }
-    because = absl::StrCat("ps/", i, " has lost the variables that it held");
+    because = absl::StrCat("ps/", answer.server,
+                           " has lost the variables that it held");
     return false;
   }
   return true;
@@ -64,61 +103,71 @@ bool JobVariables::CanAttach(const std::vector<StoreReport>& reports,
 
 Task<absl::Status> JobVariables::Begin() {
   if (generation_ != 0) co_return absl::OkStatus();
-  const absl::StatusOr<std::vector<StoreReport>> reports = co_await AskAll();
-  if (!reports.ok()) co_return reports.status();
+  std::vector<uint32_t> absent;
+  const absl::StatusOr<Answers> answers = co_await AskAll(absent);
+  if (!answers.ok()) co_return answers.status();
   uint64_t last = 0;
-  for (const StoreReport& report : *reports) {
-    last = std::max(last, report.fence.generation);
+  for (const Answer& answer : *answers) {
+    last = std::max(last, answer.report.fence.generation);
   }
   std::string because;
-  if (attach_ && CanAttach(*reports, because)) {
+  if (attach_ && CanAttach(*answers, absent, because)) {
     co_return co_await Attach(last);
   }
+  // One that does not answer may have heard of a generation that no other has:
+  // one above `last`, of a coordinator before this one, whose term is lower, or
+  // as far above as this goes, for the same reason.
+  if (!absent.empty()) last += term_();
   detached_because_ = std::move(because);
   std::vector<VariableEntry> none;
   absl::StatusOr<ShardMap> empty =
-      ShardMap::Make(last + 1, 0, client_.num_servers(), std::move(none), 1);
+      ShardMap::Make(last + 1, 0, client_.num_servers(), std::move(none), 1,
+                     std::move(absent));
   if (!empty.ok()) co_return empty.status();
   generation_ = last + 1;
   map_ = *std::move(empty);
   co_return absl::OkStatus();
 }
 
-Task<absl::Status> JobVariables::SettleLastRound(
-    const std::vector<StoreReport>& reports) {
-  const auto ahead =
-      std::max_element(reports.begin(), reports.end(),
-                       [](const StoreReport& a, const StoreReport& b) {
-                         return a.committed_round < b.committed_round;
-                       });
-  const bool all = std::all_of(
-      reports.begin(), reports.end(), [&](const StoreReport& report) {
-        return report.committed_round == ahead->committed_round;
+Task<absl::Status> JobVariables::SettleLastRound(const Answers& answers) {
+  const auto ahead = std::max_element(
+      answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+        return a.report.committed_round < b.report.committed_round;
+      });
+  const uint64_t round = ahead->report.committed_round;
+  const bool all =
+      std::all_of(answers.begin(), answers.end(), [&](const Answer& answer) {
+        return answer.report.committed_round == round;
       });
   if (all) co_return absl::OkStatus();
   RoundRequest request;
   request.fence = fence();
-  request.round = ahead->committed_round;
-  request.replicas = ahead->committed_replicas;
+  request.round = round;
+  request.replicas = ahead->report.committed_replicas;
   const UpdateOptions options;
   co_return co_await client_.Commit(std::move(request), options);
 }
 
 Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   const UpdateOptions options;
+  const Duration timeout = std::chrono::seconds(30);
+  // It says who serves.
+  absl::Status status = co_await client_.Refresh(timeout, nullptr, generation);
+  if (!status.ok()) co_return status;
   // From here on no server takes anything from the one before.
   WatermarkRequest takeover;
   takeover.fence = {.generation = generation, .term = term_()};
-  absl::Status status =
-      co_await client_.SetWatermark(std::move(takeover), options);
+  status = co_await client_.SetWatermark(std::move(takeover), options);
   if (!status.ok()) co_return status;
-  status = co_await client_.Refresh();
+  status = co_await client_.Refresh(timeout, nullptr, generation);
   if (!status.ok()) co_return status;
-  absl::StatusOr<std::vector<StoreReport>> reports = co_await AskAll();
-  if (!reports.ok()) co_return reports.status();
+  const std::span<const uint32_t> left_out = client_.map()->left_out();
+  std::vector<uint32_t> others(left_out.begin(), left_out.end());
+  const absl::StatusOr<Answers> answers = co_await Ask(std::move(others));
+  if (!answers.ok()) co_return answers.status();
   JobRecord record;
   ClosureQueue::ResumePoint point;
-  for (const StoreReport& report : *reports) {
+  for (const auto& [server, report] : *answers) {
     point.watermark = std::max(point.watermark, report.watermark);
     point.last = std::max(point.last, report.last_step);
     point.settled = std::max(point.settled, report.committed_round);
@@ -127,11 +176,11 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
     if (!read.ok()) co_return read.status();
     if (read->sequence >= record.sequence) record = *std::move(read);
   }
-  status = CheckOpenSteps(*reports, record, point.watermark);
+  status = CheckOpenSteps(point.last, record, point.watermark);
   if (!status.ok()) co_return status;
   generation_ = generation;
   map_ = *client_.map();
-  status = co_await SettleLastRound(*reports);
+  status = co_await SettleLastRound(*answers);
   if (!status.ok()) {
     generation_ = 0;
     co_return status;
@@ -167,17 +216,16 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   co_return absl::OkStatus();
 }
 
-Task<absl::Status> JobVariables::Rebuild(Cancellation* cancellation) {
-  const absl::StatusOr<std::vector<StoreReport>> reports = co_await AskAll();
-  if (!reports.ok()) co_return reports.status();
+Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
+                                         Cancellation* cancellation) {
+  std::vector<uint32_t> not_asked = left_out;
+  const absl::StatusOr<Answers> answers = co_await Ask(std::move(not_asked));
+  if (!answers.ok()) co_return answers.status();
   uint64_t last = generation_;
-  for (const StoreReport& report : *reports) {
-    last = std::max(last, report.fence.generation);
+  for (const Answer& answer : *answers) {
+    last = std::max(last, answer.report.fence.generation);
   }
-  const std::span<const VariableEntry> entries = map_.entries();
-  std::vector<VariableEntry> copy(entries.begin(), entries.end());
-  absl::StatusOr<ShardMap> map = ShardMap::Make(
-      last + 1, 1, map_.servers(), std::move(copy), map_.next_id());
+  absl::StatusOr<ShardMap> map = PlaceAnew(map_, last + 1, std::move(left_out));
   if (!map.ok()) co_return map.status();
   const uint64_t term = term_();
   // What was begun before is of the old generation, and void.

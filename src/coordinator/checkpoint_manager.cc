@@ -1,33 +1,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/run_on.h"
 #include "checkpoint/export.h"
 #include "coordinator/checkpoint_manager_impl.h"
 
 namespace capstan {
-namespace {
-
-constexpr std::chrono::seconds kReminder(10);
-
-}  // namespace
-
-std::shared_ptr<Cancellation> CheckpointManager::Impl::UntilLost() const {
-  const auto ask =
-      [](Dispatcher& dispatcher) -> Task<std::shared_ptr<Cancellation>> {
-    co_return dispatcher.until_lost();
-  };
-  return RunOn(front->executor, ask(front->dispatcher));
-}
-
-absl::Status CheckpointManager::Impl::OrLost(const absl::Status& status) const {
-  if (!absl::IsCancelled(status)) return status;
-  const auto ask = [](Dispatcher& dispatcher) -> Task<absl::Status> {
-    co_return dispatcher.LostServer();
-  };
-  const absl::Status lost = RunOn(front->executor, ask(front->dispatcher));
-  return lost.ok() ? status : lost;
-}
 
 absl::StatusOr<Checkpoint> CheckpointManager::Impl::Find(
     const std::string& name) const {
@@ -37,7 +14,7 @@ absl::StatusOr<Checkpoint> CheckpointManager::Impl::Find(
   }
   std::vector<std::string> damaged;
   absl::StatusOr<Checkpoint> newest = NewestCheckpoint(*files, "", &damaged);
-  if (newest.ok() || damaged.empty()) return newest;
+  if (!absl::IsNotFound(newest.status()) || damaged.empty()) return newest;
   return absl::DataLossError(absl::StrCat("no checkpoint in '", directory,
                                           "' is whole: ", damaged.front()));
 }
@@ -52,11 +29,15 @@ CheckpointManager::CheckpointManager(ClusterCoordinator coordinator,
   }
   impl_ = std::make_unique<Impl>(std::move(coordinator), std::move(directory),
                                  options);
-  if (!options.read_only) ThrowIfError(PrepareDirectory(*impl_->files, ""));
+  if (!options.read_only) impl_->Join();
 }
 
 CheckpointManager::~CheckpointManager() {
-  if (impl_->writing.valid()) impl_->writing.wait();
+  impl_->AwaitWritten();
+  if (impl_->error) {
+    impl_->front->dispatcher.logger().Warning("{}", impl_->error->what());
+  }
+  if (impl_->sharing != nullptr) impl_->sharing->Leave(impl_->member);
   const std::lock_guard lock(impl_->front->changing);
   // Another one may have taken its place.
   if (impl_->front->on_created_of == impl_.get()) {
@@ -64,37 +45,12 @@ CheckpointManager::~CheckpointManager() {
   }
 }
 
-std::optional<Error> CheckpointManager::TakeError() {
-  if (impl_->writing.valid()) {
-    // A disk may hang, and whoever waits here should know.
-    for (auto waited = kReminder;
-         impl_->writing.wait_for(kReminder) == std::future_status::timeout;
-         waited += kReminder) {
-      impl_->front->dispatcher.logger().Warning(
-          "still waits for the checkpoint that is being written to '{}', for "
-          "{} s now",
-          impl_->directory, waited.count());
-    }
-    const absl::Status status = impl_->writing.get();
-    if (!status.ok()) {
-      // Which says more than that of one before.
-      impl_->error.reset();
-      return ToError(status);
-    }
-  }
-  return std::exchange(impl_->error, std::nullopt);
-}
-
-void CheckpointManager::Wait() {
-  if (const std::optional<Error> error = TakeError()) throw *error;
-}
-
 std::vector<std::string> CheckpointManager::checkpoints() const {
   return ValueOrThrow(ListCheckpoints(*impl_->files, ""));
 }
 
 std::optional<std::string> CheckpointManager::latest() const {
-  const absl::StatusOr<Checkpoint> newest = impl_->Find("");
+  absl::StatusOr<Checkpoint> newest = impl_->Find("");
   if (absl::IsNotFound(newest.status())) return std::nullopt;
   return ValueOrThrow(std::move(newest)).name;
 }
@@ -126,18 +82,20 @@ void CheckpointManager::Export(const std::string& file, const std::string& name,
 }
 
 void CheckpointManager::RemoveAll() {
+  impl_->ThrowIfReadOnly();
   // Else there would be one more soon.
-  if (std::optional<Error> error = TakeError()) {
-    impl_->error = std::move(error);
-  }
+  impl_->AwaitWritten();
+  const auto turn = impl_->AwaitTurn();
+  const std::set<std::string> kept =
+      impl_->sharing->KeptByOthers(impl_->member);
   for (const std::string& name : checkpoints()) {
+    if (kept.contains(name)) continue;
     ThrowIfError(RemoveCheckpoint(*impl_->files, "", name));
   }
 }
 
 void CheckpointManager::Keep(const std::string& name) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->kept = name;
+  if (impl_->sharing != nullptr) impl_->sharing->Keep(impl_->member, name);
 }
 
 const std::string& CheckpointManager::directory() const noexcept {

@@ -1,43 +1,26 @@
 // What a CheckpointManager is made of.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "base/cancellation.h"
 #include "base/open_folder.h"
 #include "base/random.h"
 #include "capstan/checkpoint.h"
 #include "checkpoint/directory.h"
 #include "coordinator/front.h"
 #include "coordinator/plan_restore.h"
+#include "coordinator/queue_pause.h"
+#include "coordinator/until_lost.h"
 #include "coordinator/write_snapshot.h"
+#include "coordinator/written_directory.h"
 
 namespace capstan {
-
-// How long functions that run may take to end, for a checkpoint to be cut.
-inline constexpr Duration kDrainTimeout = std::chrono::minutes(30);
-
-// Holds the queue; shared with whoever goes on with it.
-class QueuePause {
- public:
-  explicit QueuePause(std::shared_ptr<ClosureQueue> queue)
-      : queue_(std::move(queue)) {
-    queue_->Hold();
-  }
-  ~QueuePause() { queue_->Release(); }
-  QueuePause(const QueuePause&) = delete;
-  QueuePause& operator=(const QueuePause&) = delete;
-
- private:
-  const std::shared_ptr<ClosureQueue> queue_;
-};
 
 struct CheckpointManager::Impl {
   Impl(ClusterCoordinator coordinator_in, std::string directory_in,
@@ -53,31 +36,38 @@ struct CheckpointManager::Impl {
 
   JobVariables& variables() { return front->dispatcher.variables(); }
 
+  // One of those that write here; the first cleans up. Throws.
+  void Join();
+  void ThrowIfReadOnly() const;
+  // Until nobody else writes here.
+  std::unique_ptr<WrittenDirectory::Turn> AwaitTurn() const;
+  // Until the last one is written; what went wrong with it is in `error` then.
+  void AwaitWritten();
+  bool IsWriting() const;
+  // Takes over what has become of the last one, which is written.
+  void Collect();
+  // Says now and then that it takes long, while `waits`, which is given the
+  // time that it may take, returns that it has to go on.
+  void RemindWhile(const std::function<bool(Duration)>& waits) const;
   // What is written behind the training; on a thread of its own.
   absl::Status Write(const SnapshotToWrite& snapshot,
                      const NewCheckpoint& begun, Manifest manifest);
   // What the new one makes superfluous.
   absl::Status RemoveOld(const Checkpoint& newest);
   absl::StatusOr<Checkpoint> Find(const std::string& name) const;
-  absl::StatusOr<RestoreReport> Restore(const RestoreOptions& options,
+  absl::StatusOr<RestoreReport> Restore(const RestoreOptions& restore,
                                         const std::set<std::string>* names);
   // The same of this one.
   absl::StatusOr<RestoreReport> RestoreFrom(const Checkpoint& checkpoint,
-                                            const RestoreOptions& options,
+                                            const RestoreOptions& restore,
                                             const std::set<std::string>* names);
   // The newest that is whole to the last byte.
   absl::StatusOr<RestoreReport> RestoreNewest(
-      const RestoreOptions& options, const std::set<std::string>* names);
-  // What ends when a server is lost, and the status of what has ended so.
-  std::shared_ptr<Cancellation> UntilLost() const;
-  absl::Status OrLost(const absl::Status& status) const;
+      const RestoreOptions& restore, const std::set<std::string>* names);
   // The servers need not keep it any longer.
   static void Drop(const SnapshotToWrite& snapshot);
   // Said once, as it may be slow and need memory here.
   void SayStreaming();
-  // The servers' part of it, with nothing running.
-  absl::Status Stage(const RestorePlan& plan, const Checkpoint& checkpoint,
-                     uint64_t map_version);
 
   const ClusterCoordinator coordinator;
   const std::shared_ptr<CoordinatorMaker::Impl> front;
@@ -89,11 +79,12 @@ struct CheckpointManager::Impl {
   CheckpointManager::Pause last_pause;
   bool said_streaming = false;
 
-  std::future<absl::Status> writing;
-  std::optional<Error> error;  // of one before
+  // Null, and 0, if it only reads.
+  std::shared_ptr<WrittenDirectory> sharing;
+  WrittenDirectory::Member member = 0;
 
-  mutable std::mutex mutex;
-  std::string kept;  // guarded by mutex
+  std::future<absl::Status> writing;
+  std::optional<Error> error;  // of the last that failed, to be told
 };
 
 }  // namespace capstan

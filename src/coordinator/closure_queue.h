@@ -31,7 +31,7 @@ namespace capstan {
 
 struct ClosureQueueOptions {
   // How many may be queued; Put waits for a place. 0: no bound.
-  size_t capacity = 256 * 1024;
+  size_t capacity = size_t{256} * 1024;
   // A closure fails once so many workers were lost with it.
   size_t poison_limit = 3;
   // A closure fails once so many workers could not reach a server with it.

@@ -20,12 +20,12 @@ using ClosurePtr = ClosureQueue::ClosurePtr;
 constexpr Duration kEver = Duration::max();
 
 ClosurePtr NewClosure(bool reads_only = false) {
-  static const auto info = std::make_shared<const FunctionInfo>(
+  static const auto kUpdates = std::make_shared<const FunctionInfo>(
       FunctionInfo{.name = "f", .signature = "void()"});
-  static const auto reader = std::make_shared<const FunctionInfo>(FunctionInfo{
+  static const auto kReads = std::make_shared<const FunctionInfo>(FunctionInfo{
       .name = "r", .signature = "void()", .options = {.reads_only = true}});
   auto closure = std::make_shared<Closure>();
-  closure->function = reads_only ? reader : info;
+  closure->function = reads_only ? kReads : kUpdates;
   return closure;
 }
 

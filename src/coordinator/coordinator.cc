@@ -193,9 +193,24 @@ std::optional<Error> ClusterCoordinator::LostServer() const {
   return ToError(lost);
 }
 
-void ClusterCoordinator::Recover(std::chrono::nanoseconds timeout) {
+std::vector<std::string> ClusterCoordinator::ReturnedServers() const {
+  const auto ask =
+      [](Dispatcher& dispatcher) -> Task<std::vector<std::string>> {
+    co_return dispatcher.ReturnedServers();
+  };
+  return RunOn(impl_->executor, ask(impl_->dispatcher));
+}
+
+std::vector<std::string> ClusterCoordinator::Recover(
+    const RecoverOptions& options) {
+  if (options.timeout < Duration::zero()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the timeout of Recover must not be negative");
+  }
   const std::lock_guard lock(impl_->changing);
-  Throw(RunOn(impl_->executor, impl_->dispatcher.Recover(timeout)));
+  return ValueOrThrow(
+      RunOn(impl_->executor,
+            impl_->dispatcher.Recover(options.timeout, options.go_on_without)));
 }
 
 UpdateResult ClusterCoordinator::Apply(

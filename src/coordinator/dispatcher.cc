@@ -13,6 +13,7 @@
 #include "base/cancellation.h"
 #include "base/event.h"
 #include "base/status.h"
+#include "coordinator/server_book.h"
 
 namespace capstan {
 namespace {
@@ -58,11 +59,9 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnTask(const TaskEntry& entry);
   DispatchReport Report() const;
   std::string Obstacle() const;
-  absl::Status LostServer() const;
-  Task<absl::Status> Recover(Duration timeout);
-  // Waits until all servers answer and nothing runs; DeadlineExceeded, naming
-  // one, at `deadline`, which is after `timeout`.
-  Task<absl::Status> AwaitServers(MonotonicTime deadline, Duration timeout);
+  const ServerBook& servers() const { return servers_; }
+  Task<absl::StatusOr<std::vector<std::string>>> Recover(Duration timeout,
+                                                         bool go_on_without);
 
   const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
   ResourceBook& resources() { return *resources_; }
@@ -72,13 +71,6 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   JobVariables& variables() { return variables_; }
 
  private:
-  struct Server {
-    uint64_t incarnation = 0;  // when its variables were made
-    uint64_t now = 0;          // and that of the process that answers now
-    bool answers = false;
-    absl::Status lost;
-  };
-
   ClosureQueueOptions QueueOptions();
   LinkContext MakeContext();
   // From any thread: calls `method` on the executor, if this still lives then.
@@ -92,6 +84,11 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnWorker(const TaskEntry& entry);
   void OnServer(const TaskEntry& entry);
   void CheckServers();
+  // Waits until all that serve answer and nothing runs. Returns those of all
+  // that do not: at `deadline`, which is after `timeout`, also some that serve,
+  // if `go_on_without`; else it is DeadlineExceeded, naming one.
+  Task<absl::StatusOr<std::vector<uint32_t>>> AwaitServers(
+      MonotonicTime deadline, Duration timeout, bool go_on_without);
 
   static Task<> StopLink(std::shared_ptr<Core> self,
                          std::shared_ptr<WorkerLink> link);
@@ -124,8 +121,7 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   JobVariables variables_;
   LinkContext context_;
   std::map<std::string, std::shared_ptr<WorkerLink>> links_;
-  std::map<std::string, Server> servers_;
-  std::set<std::string> lost_servers_;
+  ServerBook servers_;
   uint64_t last_session_ = 0;
   Cancellation stop_;  // of what is asked of the servers
   std::shared_ptr<Cancellation> until_lost_ = std::make_shared<Cancellation>();
@@ -165,8 +161,11 @@ Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
       resources_(std::make_shared<ResourceBook>(
           [this] { Post(&Core::ShareResources); })),
       variables_(
-          client_, queue_, [this] { return office_().term; }, options_.attach),
+          client_, queue_, [this] { return office_().term; }, options_.attach,
+          options_.begin_without_servers),
       context_(MakeContext()),
+      servers_(
+          [this](uint32_t server) { return variables_.map().Serves(server); }),
       round_event_(executor),
       loops_ended_(executor),
       round_timer_(clock.NewTimer(executor)),
@@ -321,44 +320,25 @@ Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
 }
 
 void Dispatcher::Core::OnServer(const TaskEntry& entry) {
-  Server& server = servers_[entry.task];
-  const uint64_t incarnation = entry.report.incarnation;
+  const bool answered = servers_.Answers(entry.task);
+  const bool other = servers_.OnTask(entry, variables_.any());
   // What is being made anew is lost with it.
-  if (rebuilding_ != nullptr &&
-      (!Answers(entry.state) || incarnation != server.now)) {
-    rebuilding_->Cancel();
-  }
-  server.now = incarnation;
-  server.answers = Answers(entry.state);
-  if (!variables_.any() || server.incarnation == 0) {
-    server.incarnation = incarnation;
-  }
-  if (!Answers(entry.state)) {
-    server.lost = WithTask(
-        absl::UnavailableError(absl::StrCat(
-            entry.task, " at ", entry.address,
-            " is lost, and with it the variables that it holds",
-            entry.error.empty() ? "" : absl::StrCat(": ", entry.error))),
+  if (rebuilding_ != nullptr && other) rebuilding_->Cancel();
+  const std::vector<std::string> returned = servers_.Returned();
+  if (!answered && std::count(returned.begin(), returned.end(), entry.task)) {
+    logger_.Info(
+        "{} is there again; the job has gone on without it, and uses it again "
+        "when the variables are next made anew",
         entry.task);
-  } else if (incarnation != server.incarnation) {
-    server.lost = WithTask(
-        absl::UnavailableError(absl::StrCat(
-            entry.task, " at ", entry.address,
-            " was restarted and has lost the variables that it held: restore "
-            "a checkpoint (ClusterCoordinator::Recover, or Fit with a "
-            "checkpoint directory), or start the job again")),
-        entry.task);
-  } else {
-    server.lost = absl::OkStatus();
   }
   CheckServers();
 }
 
 void Dispatcher::Core::CheckServers() {
   if (!variables_.any()) return;
-  for (const auto& [task, server] : servers_) {
-    if (server.lost.ok()) continue;
-    queue_.Break(server.lost);
+  const absl::Status lost = servers_.Lost();
+  if (!lost.ok()) {
+    queue_.Break(lost);
     until_lost_->Cancel();
     return;
   }
@@ -366,54 +346,75 @@ void Dispatcher::Core::CheckServers() {
   queue_.Mend();
 }
 
-absl::Status Dispatcher::Core::LostServer() const {
-  for (const auto& [task, server] : servers_) {
-    if (!server.lost.ok()) return server.lost;
-  }
-  return absl::OkStatus();
-}
-
-Task<absl::Status> Dispatcher::Core::Recover(Duration timeout) {
-  if (LostServer().ok()) {
-    co_return absl::FailedPreconditionError(
-        "there is nothing to recover from: no server has lost its variables");
+Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
+    Duration timeout, bool go_on_without) {
+  if (servers_.Lost().ok()) {
+    if (servers_.Returned().empty()) {
+      co_return absl::FailedPreconditionError(
+          "there is nothing to recover from: no server has lost its variables");
+    }
+    const QueueCounts counts = queue_.counts();
+    // They would go on with the initial values.
+    if (counts.queued + counts.in_flight > 0) {
+      co_return absl::FailedPreconditionError(absl::StrCat(
+          counts.queued + counts.in_flight,
+          " functions are queued or run: Join, before a server that is back "
+          "gets its part again"));
+    }
   }
   const MonotonicTime deadline =
       clock_.Now() + std::min<Duration>(timeout, std::chrono::hours(24 * 365));
   while (true) {
-    absl::Status status = co_await AwaitServers(deadline, timeout);
-    if (!status.ok()) co_return status;
+    absl::StatusOr<std::vector<uint32_t>> absent =
+        co_await AwaitServers(deadline, timeout, go_on_without);
+    if (!absent.ok()) co_return absent.status();
     // One that is started again meanwhile may or may not have them.
-    std::map<std::string, uint64_t> asked;
-    for (const auto& [task, server] : servers_) asked[task] = server.now;
+    const ServerBook::Processes asked = servers_.Now();
     const auto rebuilding = std::make_shared<Cancellation>();
     rebuilding_ = rebuilding;
-    status = co_await variables_.Rebuild(rebuilding.get());
+    std::vector<uint32_t> left_out = *std::move(absent);
+    const absl::Status status =
+        co_await variables_.Rebuild(std::move(left_out), rebuilding.get());
     rebuilding_ = nullptr;
     if (rebuilding->cancelled() && !stopping_) continue;
     if (!status.ok()) co_return status;
-    for (auto& [task, server] : servers_) {
-      server.incarnation = asked[task];
-      if (server.answers && server.incarnation == server.now) {
-        server.lost = absl::OkStatus();
-      }
-    }
+    servers_.HaveVariables(asked);
     CheckServers();
-    co_return LostServer();
+    const absl::Status lost = servers_.Lost();
+    if (!lost.ok()) co_return lost;
+    std::vector<std::string> without = servers_.LeftOut();
+    if (!without.empty()) {
+      logger_.Warning(
+          "the job goes on without {}: {} of {} servers hold the variables",
+          List(without), servers_.size() - without.size(), servers_.size());
+    }
+    co_return without;
   }
 }
 
-Task<absl::Status> Dispatcher::Core::AwaitServers(MonotonicTime deadline,
-                                                  Duration timeout) {
+Task<absl::StatusOr<std::vector<uint32_t>>> Dispatcher::Core::AwaitServers(
+    MonotonicTime deadline, Duration timeout, bool go_on_without) {
   const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
+  const MonotonicTime start = clock_.Now();
+  MonotonicTime reminder = start + options_.reminder;
   while (!stopping_) {
-    const bool all =
-        std::all_of(servers_.begin(), servers_.end(),
-                    [](const auto& item) { return item.second.answers; });
+    const MonotonicTime now = clock_.Now();
+    const bool late = now >= deadline;
+    const std::vector<uint32_t> absent = servers_.Absent();
+    const std::vector<std::string> awaited = servers_.Awaited();
+    bool enough = awaited.empty();
+    if (!enough && now >= reminder) {
+      reminder = now + options_.reminder;
+      logger_.Warning("waits for {}, since {:.0f} s; in {:.0f} s it {}",
+                      List(awaited), Seconds(now - start),
+                      Seconds(deadline - now),
+                      go_on_without ? "goes on without" : "gives up");
+    }
+    if (late && go_on_without) enough = absent.size() < servers_.size();
     // What runs is being called off; it must not count in rounds to come.
-    if (all && queue_.counts().in_flight == 0) co_return absl::OkStatus();
-    if (clock_.Now() >= deadline) {
-      const absl::Status lost = LostServer();
+    if (enough && queue_.counts().in_flight == 0) co_return absent;
+    if (late) {
+      const absl::Status lost = servers_.Lost();
       co_return WithTask(absl::DeadlineExceededError(
                              absl::StrCat("still after ", Seconds(timeout),
                                           " s: ", std::string(lost.message()))),
@@ -479,8 +480,10 @@ Task<> Dispatcher::Core::AfterFailure(absl::Status status) {
 Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
   while (!self->stopping_) {
     const uint64_t watermark = self->queue_.counts().watermark;
-    // Whether or not they hear of it now, they will hear of a higher one.
-    co_await self->variables_.MoveWatermark(watermark, &self->stop_);
+    const absl::Status told =
+        co_await self->variables_.MoveWatermark(watermark, &self->stop_);
+    // If they do not hear of it now, they will hear of a higher one.
+    told.IgnoreError();
     if (self->stopping_) break;
     const MonotonicTime now = self->clock_.Now();
     self->LookAtWorkers(now);
@@ -596,9 +599,8 @@ Task<> Dispatcher::Core::Watch(std::shared_ptr<Core> self) {
                             what);
     }
   }
-  for (const auto& [task, server] : self->servers_) {
-    if (server.lost.ok()) continue;
-    self->logger_.Warning("  {}", Describe(server.lost));
+  for (const absl::Status& lost : self->servers_.AllLost()) {
+    self->logger_.Warning("  {}", Describe(lost));
   }
   self->watching_ = false;
 }
@@ -649,7 +651,7 @@ Task<absl::StatusOr<UpdateResult>> Dispatcher::Apply(
   const std::shared_ptr<Cancellation> until_lost = core->until_lost();
   absl::StatusOr<UpdateResult> result = co_await core->variables().Apply(
       operation, std::move(updates), until_lost.get());
-  const absl::Status lost = core->LostServer();
+  const absl::Status lost = core->servers().Lost();
   if (absl::IsCancelled(result.status()) && !lost.ok()) co_return lost;
   co_return result;
 }
@@ -659,7 +661,7 @@ Task<absl::Status> Dispatcher::PublishRecord() {
   const std::shared_ptr<Cancellation> until_lost = core->until_lost();
   absl::Status status =
       co_await core->variables().PublishRecord(until_lost.get());
-  const absl::Status lost = core->LostServer();
+  const absl::Status lost = core->servers().Lost();
   if (absl::IsCancelled(status) && !lost.ok()) co_return lost;
   co_return status;
 }
@@ -670,10 +672,14 @@ std::shared_ptr<Cancellation> Dispatcher::until_lost() const {
 const Logger& Dispatcher::logger() const { return core_->logger(); }
 MetricsRegistry& Dispatcher::metrics() { return core_->metrics(); }
 ResourceBook& Dispatcher::resources() { return core_->resources(); }
-absl::Status Dispatcher::LostServer() const { return core_->LostServer(); }
+absl::Status Dispatcher::LostServer() const { return core_->servers().Lost(); }
+std::vector<std::string> Dispatcher::ReturnedServers() const {
+  return core_->servers().Returned();
+}
 
-Task<absl::Status> Dispatcher::Recover(Duration timeout) {
-  return core_->Recover(timeout);
+Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Recover(
+    Duration timeout, bool go_on_without) {
+  return core_->Recover(timeout, go_on_without);
 }
 
 JobVariables& Dispatcher::variables() { return core_->variables(); }

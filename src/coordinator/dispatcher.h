@@ -28,7 +28,7 @@
 namespace capstan {
 
 struct DispatcherOptions {
-  size_t queue_capacity = 256 * 1024;
+  size_t queue_capacity = size_t{256} * 1024;
   size_t poison_limit = 3;
   uint32_t queued_per_worker = 2;
   uint64_t result_limit = uint64_t{1} << 30;
@@ -41,6 +41,8 @@ struct DispatcherOptions {
   Duration watchdog = std::chrono::seconds(60);
   // Whether to go on with what another coordinator has left on the servers.
   bool attach = true;
+  // Whether to begin without servers that do not answer, as JobVariables says.
+  bool begin_without_servers = false;
   // Where Then callbacks run; null: on the executor.
   std::function<void(std::function<void()>)> run_callback;
   // Called when something changed that Try calls of the queue wait for.
@@ -88,10 +90,16 @@ class Dispatcher {
   Task<absl::Status> PublishRecord();
   // The first server that is lost or has lost its variables; OK if none.
   absl::Status LostServer() const;
-  // After that: waits until all servers answer, makes the variables anew and
-  // lets the queue go on. DeadlineExceeded, naming a server, after `timeout`;
-  // FailedPrecondition if no server has lost anything.
-  Task<absl::Status> Recover(Duration timeout);
+  // Servers that the job has gone on without, and that answer again.
+  std::vector<std::string> ReturnedServers() const;
+  // After one or the other: waits until all servers answer, makes the variables
+  // anew and lets the queue go on. After `timeout` the variables are made on
+  // the servers that do answer, if `go_on_without`; else it is
+  // DeadlineExceeded, naming a server. FailedPrecondition if no server has lost
+  // anything, and none is back or functions are queued. Returns the servers
+  // that the job goes on without.
+  Task<absl::StatusOr<std::vector<std::string>>> Recover(Duration timeout,
+                                                         bool go_on_without);
 
   DispatchReport Report() const;
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -11,8 +14,27 @@
 #include "base/task.h"
 #include "capstan/coordinator.h"
 #include "coordinator/dispatcher.h"
+#include "coordinator/written_directory.h"
 
 namespace capstan {
+
+// The checkpoint that a Fit has begun with, and what was in it.
+struct FitOrigin {
+  std::string name;  // empty: there is none
+  std::map<std::string, std::string> records;
+  std::set<std::string> restored;  // the variables
+};
+struct FitOrigins {
+  // By directory, as it was when the first Fit of this program came to it: what
+  // is saved later is what this program has done itself.
+  std::map<std::string, FitOrigin> by_directory;
+  // Whether the servers had trained when this program began; unset: no Fit has
+  // asked yet.
+  std::optional<bool> servers_had_trained;
+  // Whether a Fit has begun: what the servers hold then is newer than any
+  // checkpoint of before.
+  bool begun = false;
+};
 
 // Made once for a cluster, by launch/. The dispatcher outlives its use.
 struct ClusterCoordinator::Impl {
@@ -26,8 +48,10 @@ struct ClusterCoordinator::Impl {
   std::shared_mutex applying;
   // The directory for checkpoints that servers see too; empty if there is none.
   std::string checkpoint_root;
-  // Whether a Fit has begun with a checkpoint. The program's thread's.
-  bool fit_has_restored = false;
+  // What the Fits of this program begin with. The program's thread's.
+  FitOrigins origins;
+  // Those that managers of checkpoints write to.
+  WrittenDirectories written_directories;
   // Called with the names of variables that were made; guarded by `changing`,
   // as is who has set it.
   std::function<absl::Status(const std::vector<std::string>&)> on_created;

@@ -111,6 +111,12 @@ void RecordKeeper::Set(const std::string& key, std::string value) {
   Change().record.parts[key] = std::move(value);
 }
 
+void RecordKeeper::SetAll(const std::map<std::string, std::string>& parts) {
+  const std::lock_guard lock(mutex_);
+  JobRecord& record = Change().record;
+  for (const auto& [key, value] : parts) record.parts[key] = value;
+}
+
 void RecordKeeper::Erase(const std::string& key) {
   const std::lock_guard lock(mutex_);
   Change().record.parts.erase(key);

@@ -51,6 +51,8 @@ class RecordKeeper {
   std::map<std::string, std::string> parts() const;
 
   void Set(const std::string& key, std::string value);
+  // All of them at once: no coordinator to come finds some without the others.
+  void SetAll(const std::map<std::string, std::string>& parts);
   void Erase(const std::string& key);
   // Begins a block, of which no step has begun. The servers must have it before
   // one does.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -31,8 +32,8 @@ class LatencyWindow {
     if (count == 0) return 0;
     std::vector<uint64_t> sorted(values_.begin(),
                                  values_.begin() + Offset(count));
-    const auto rank =
-        static_cast<size_t>(share * static_cast<double>(count - 1) + 0.5);
+    const auto rank = static_cast<size_t>(
+        std::lround(share * static_cast<double>(count - 1)));
     std::nth_element(sorted.begin(), sorted.begin() + Offset(rank),
                      sorted.end());
     return sorted[rank];

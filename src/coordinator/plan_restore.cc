@@ -1,31 +1,17 @@
 #include "coordinator/plan_restore.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "coordinator/match_variables.h"
 #include "optimizer/updater.h"
 #include "optimizer/validate.h"
 #include "tensor/dtype.h"
-#include "tensor/view.h"
 
 namespace capstan {
 namespace {
-
-constexpr size_t kMostListed = 5;
-
-std::string List(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
-    absl::StrAppend(&text, i == 0 ? "'" : ", '", names[i], "'");
-  }
-  if (names.size() > kMostListed) {
-    absl::StrAppend(&text, " and ", names.size() - kMostListed, " more");
-  }
-  return text;
-}
 
 std::vector<std::string> SlotsOf(const VariableSpec& spec) {
   std::vector<std::string> slots;
@@ -36,17 +22,6 @@ std::vector<std::string> SlotsOf(const VariableSpec& spec) {
     slots.emplace_back(slot.name);
   }
   return slots;
-}
-
-const SavedVariable* FindSaved(const Manifest& manifest,
-                               const std::string& name) {
-  const auto found = std::lower_bound(
-      manifest.variables.begin(), manifest.variables.end(), name,
-      [](const SavedVariable& saved, const std::string& wanted) {
-        return saved.name < wanted;
-      });
-  if (found == manifest.variables.end() || found->name != name) return nullptr;
-  return &*found;
 }
 
 size_t FileOf(const Manifest& manifest, const std::string& name) {
@@ -100,92 +75,54 @@ void PlanVariable(const Manifest& manifest, const SavedVariable& saved,
 
 }  // namespace
 
-bool IsLike(std::string_view name, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  name.remove_prefix(star);
-  pattern.remove_prefix(star + 1);
-  for (size_t skipped = 0; skipped <= name.size(); ++skipped) {
-    if (IsLike(name.substr(skipped), pattern)) return true;
-  }
-  return false;
-}
-
 absl::StatusOr<RestorePlan> PlanRestore(const Manifest& manifest,
                                         const ShardMap& map,
                                         const RestoreOptions& options,
                                         const std::set<std::string>* names) {
+  std::vector<FileTensor> offered;
+  for (const SavedVariable& saved : manifest.variables) {
+    offered.push_back({saved.name, saved.dtype, saved.shape});
+  }
+  absl::StatusOr<VariableMatches> matches =
+      MatchVariables(offered, map,
+                     {.source = "checkpoint",
+                      .only = options.only,
+                      .names = names,
+                      .allow_missing = options.allow_missing});
+  CAPSTAN_RETURN_IF_ERROR(matches.status());
   RestorePlan plan;
-  plan.commits.resize(map.servers());
+  plan.report = std::move(matches->report);
   plan.report.step = manifest.step;
   plan.report.records = manifest.records;
-  const auto wanted = [&](const std::string& name) {
-    if (names != nullptr && !names->contains(name)) return false;
-    return options.only.empty() ||
-           std::any_of(options.only.begin(), options.only.end(),
-                       [&](const std::string& pattern) {
-                         return IsLike(name, pattern);
-                       });
-  };
-  std::vector<std::string> others;
-  for (const VariableEntry& entry : map.entries()) {
-    const std::string& name = entry.spec.name;
-    if (!wanted(name)) continue;
-    const SavedVariable* saved = FindSaved(manifest, name);
-    if (saved == nullptr) {
-      plan.report.missing.push_back(name);
-      continue;
-    }
-    if (saved->dtype != entry.spec.dtype || saved->shape != entry.spec.shape) {
-      others.push_back(absl::StrCat(
-          "'", name, "' is ", Describe(saved->dtype, saved->shape),
-          " in the checkpoint and ",
-          Describe(entry.spec.dtype, entry.spec.shape), " in the job"));
-      continue;
-    }
-    const std::vector<std::string> slots = SlotsOf(entry.spec);
-    const bool same_rule =
-        entry.spec.optimizer
-            ? saved->optimizer == RuleName(*entry.spec.optimizer)
-            : saved->optimizer.empty();
-    const bool with_slots = options.slots && same_rule && slots == saved->slots;
+  plan.commits.resize(map.servers());
+  for (const VariableMatch& match : matches->pairs) {
+    const VariableSpec& spec = match.entry->spec;
+    const SavedVariable& saved = manifest.variables[match.offered];
+    const bool same_rule = spec.optimizer
+                               ? saved.optimizer == RuleName(*spec.optimizer)
+                               : saved.optimizer.empty();
+    const bool with_slots =
+        options.slots && same_rule && SlotsOf(spec) == saved.slots;
     if (options.slots && !with_slots) {
-      plan.report.without_slots.push_back(name);
+      plan.report.without_slots.push_back(spec.name);
     }
-    PlanVariable(manifest, *saved, entry, with_slots, plan);
-    plan.report.restored.push_back(name);
+    PlanVariable(manifest, saved, *match.entry, with_slots, plan);
   }
-  for (const SavedVariable& saved : manifest.variables) {
-    if (wanted(saved.name) && map.Find(saved.name) == nullptr) {
-      plan.report.unexpected.push_back(saved.name);
-    }
-  }
-  std::sort(plan.report.restored.begin(), plan.report.restored.end());
-  std::sort(plan.report.missing.begin(), plan.report.missing.end());
   std::sort(plan.report.without_slots.begin(), plan.report.without_slots.end());
-  if (!others.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "variables are not what they were: ", absl::StrJoin(others, "; ")));
-  }
-  if (!plan.report.missing.empty() && !options.allow_missing) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the checkpoint has no variable ", List(plan.report.missing),
-        plan.report.unexpected.empty()
-            ? ""
-            : absl::StrCat(" (but ", List(plan.report.unexpected), ")"),
-        ": set allow_missing to leave them as they are"));
-  }
   std::stable_sort(plan.copies.begin(), plan.copies.end(),
                    [](const RestoreCopy& a, const RestoreCopy& b) {
                      return a.file < b.file;
                    });
+  SortCommits(plan);
+  return plan;
+}
+
+void SortCommits(RestorePlan& plan) {
   for (std::vector<StageShard>& shards : plan.commits) {
     std::sort(
         shards.begin(), shards.end(),
         [](const StageShard& a, const StageShard& b) { return a.key < b.key; });
   }
-  return plan;
 }
 
 std::string ServerFileName(size_t server) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,21 +24,23 @@ struct RestoreCopy {
 };
 
 struct RestorePlan {
-  std::vector<RestoreCopy> copies;               // by file
-  std::vector<std::vector<StageShard>> commits;  // by server
+  std::vector<RestoreCopy> copies;  // by file
+  // By server; ascending by key.
+  std::vector<std::vector<StageShard>> commits;
   RestoreReport report;
 };
 
 // Restores the variables of `map` that `options` name; of those only `names`,
 // if it is not null. FailedPrecondition, naming the variables, if one is
-// missing or is another one.
+// missing or is another one; InvalidArgument for a pattern that is like none,
+// here or there.
 absl::StatusOr<RestorePlan> PlanRestore(const Manifest& manifest,
                                         const ShardMap& map,
                                         const RestoreOptions& options,
                                         const std::set<std::string>* names);
 
-// Whether `name` is like `pattern`, in which * stands for any text.
-bool IsLike(std::string_view name, std::string_view pattern);
+// Brings the commits into the order that a request needs.
+void SortCommits(RestorePlan& plan);
 
 // What the manifest says of the variables of a job. The shards are those of
 // `snapshot`, by server; files are called "server-I.safetensors". Variables

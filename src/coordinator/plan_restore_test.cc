@@ -71,24 +71,6 @@ absl::StatusOr<RestorePlan> Plan(const Manifest& manifest, const ShardMap& map,
   return PlanRestore(manifest, map, options, nullptr);
 }
 
-TEST(IsLikeTest, AStarStandsForAnyText) {
-  EXPECT_TRUE(IsLike("a/b", "a/b"));
-  EXPECT_FALSE(IsLike("a/b", "a"));
-  EXPECT_FALSE(IsLike("a", "a/b"));
-  EXPECT_TRUE(IsLike("a/b", "*"));
-  EXPECT_TRUE(IsLike("", "*"));
-  EXPECT_TRUE(IsLike("", ""));
-  EXPECT_FALSE(IsLike("a", ""));
-  EXPECT_TRUE(IsLike("a/b", "a/*"));
-  EXPECT_TRUE(IsLike("a/", "a/*"));
-  EXPECT_FALSE(IsLike("b/a/", "a/*"));
-  EXPECT_TRUE(IsLike("layer/1/w", "*/w"));
-  EXPECT_FALSE(IsLike("layer/1/wx", "*/w"));
-  EXPECT_TRUE(IsLike("layer/1/w", "l*/*/w*"));
-  EXPECT_TRUE(IsLike("aaab", "*a*ab"));
-  EXPECT_FALSE(IsLike("ab", "a*ab"));
-}
-
 TEST(PlanRestoreTest, TheReportSaysWhatIsRestoredAndWhatIsNot) {
   const ShardMap saved =
       MapOf({Spec("b", {4}), Spec("a", {4}), Spec("old", {2})}, 1);
@@ -135,6 +117,22 @@ TEST(PlanRestoreTest, OnlyThoseThatAreLikeAPatternAreLookedAt) {
   EXPECT_THAT(
       Plan(manifest, now, {.only = {"a/*"}}),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'a/x'")));
+}
+
+TEST(PlanRestoreTest, APatternThatIsLikeNothingIsNamed) {
+  const Manifest manifest = ManifestOf(MapOf({Spec("a/w", {2})}, 1));
+  const ShardMap now = MapOf({Spec("b/w", {2})}, 1);
+  EXPECT_THAT(
+      Plan(manifest, now,
+           {.only = {"b/*", "decoder/*"}, .allow_missing = true}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'decoder/*'")));
+  // One that is like a variable of either is none of those.
+  EXPECT_OK(
+      Plan(manifest, now, {.only = {"a/*", "b/*"}, .allow_missing = true}));
+  // As is one that is like none of the variables that were just made.
+  const std::set<std::string> names = {"b/w"};
+  EXPECT_OK(PlanRestore(
+      manifest, now, {.only = {"decoder/*"}, .allow_missing = true}, &names));
 }
 
 TEST(PlanRestoreTest, NamesBoundThePatterns) {

@@ -1,38 +1,11 @@
 // Restoring: which checkpoint, and bringing it to the servers.
-#include <shared_mutex>
-
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/run_on.h"
 #include "coordinator/checkpoint_manager_impl.h"
+#include "coordinator/replace_values.h"
 #include "coordinator/stage_checkpoint.h"
 
 namespace capstan {
-
-absl::Status CheckpointManager::Impl::Stage(const RestorePlan& plan,
-                                            const Checkpoint& checkpoint,
-                                            uint64_t map_version) {
-  JobVariables& job = variables();
-  CheckpointToStage target;
-  target.executor = front->executor;
-  target.client = &job.client();
-  target.fence = job.fence();
-  target.map_version = map_version;
-  target.restore_id = random.NextU64() | 1;
-  target.until_lost = UntilLost();
-  absl::Status status = StageCheckpoint(target, plan, *files, checkpoint.name,
-                                        checkpoint.manifest, shared);
-  if (status.ok()) return OrLost(CommitStaged(target, plan));
-  StageDropRequest request;
-  request.fence = target.fence;
-  request.restore_id = target.restore_id;
-  UpdateOptions until_lost;
-  until_lost.cancellation = target.until_lost.get();
-  RunOn(target.executor,
-        target.client->StageDrop(std::move(request), until_lost))
-      .IgnoreError();
-  return OrLost(status);
-}
 
 absl::StatusOr<RestoreReport> CheckpointManager::Impl::Restore(
     const RestoreOptions& restore, const std::set<std::string>* names) {
@@ -51,13 +24,16 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreNewest(
     const absl::StatusOr<Checkpoint> checkpoint =
         OpenCheckpoint(*files, all->back());
     if (!checkpoint.ok()) {
+      if (!MayPassOver(checkpoint.status())) return checkpoint.status();
       damaged.emplace_back(checkpoint.status().message());
       continue;
     }
     absl::StatusOr<RestoreReport> report =
         RestoreFrom(*checkpoint, restore, names);
-    if (report.ok()) report->damaged = std::move(damaged);
-    if (!absl::IsDataLoss(report.status())) return report;
+    if (!absl::IsDataLoss(report.status())) {
+      if (report.ok()) report->damaged = std::move(damaged);
+      return report;
+    }
     damaged.emplace_back(report.status().message());
   }
   // As it says that there is none, or that none is whole.
@@ -78,19 +54,20 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreFrom(
   }
   plan->report.name = checkpoint.name;
   if (!plan->report.restored.empty()) {
-    const std::unique_lock no_updates(front->applying);
-    const QueuePause pause(front->dispatcher.shared_queue());
-    CAPSTAN_RETURN_IF_ERROR(
-        front->dispatcher.queue().AwaitQuiet(kDrainTimeout));
-    CAPSTAN_RETURN_IF_ERROR(Stage(*plan, checkpoint, map.version()));
+    CAPSTAN_RETURN_IF_ERROR(ReplaceValues(
+        *front, *plan, map.version(), random.NextU64() | 1,
+        [&](const StageTarget& target) {
+          return StageCheckpoint(target, *plan, *files, checkpoint.name,
+                                 checkpoint.manifest, shared);
+        }));
   }
   return std::move(plan->report);
 }
 
 RestoreReport CheckpointManager::Restore(const RestoreOptions& options) {
-  if (std::optional<Error> error = TakeError()) {
-    impl_->error = std::move(error);
-  }
+  impl_->AwaitWritten();
+  // Else what is restored might be removed for what another manager writes.
+  const auto turn = impl_->sharing == nullptr ? nullptr : impl_->AwaitTurn();
   CoordinatorMaker::Impl& front = *impl_->front;
   const std::lock_guard changing(front.changing);
   if (options.when_created) {

@@ -77,7 +77,7 @@ class RoundBook {
   // The next round to commit, in order; the same one, with the same replicas,
   // until Committed is called.
   std::optional<RoundDecision> NextCommit();
-  void Committed(uint64_t round);
+  void Committed(uint64_t number);
   // Clocks that replicas are done with and the servers have not been told; the
   // same until Ticked is called.
   std::optional<RoundDecision> NextTick();

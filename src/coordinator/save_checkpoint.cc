@@ -28,8 +28,7 @@ void CheckpointManager::Impl::Drop(const SnapshotToWrite& snapshot) {
   request.save_id = snapshot.save_id;
   UpdateOptions options;
   options.cancellation = snapshot.until_lost.get();
-  RunOn(snapshot.executor,
-        snapshot.client->SnapshotDrop(std::move(request), options))
+  RunOn(snapshot.executor, snapshot.client->SnapshotDrop(request, options))
       .IgnoreError();
 }
 
@@ -37,9 +36,12 @@ void CheckpointManager::Impl::SayStreaming() {
   if (std::exchange(said_streaming, true)) return;
   front->dispatcher.logger().Info(
       "checkpoints in '{}': the coordinator writes what the servers send it, "
-      "as not all of them see that directory; set --checkpoint-dir to one that "
-      "all tasks share to have the servers write",
-      directory);
+      "as {}",
+      directory,
+      shared.why.empty()
+          ? "not all of them see that directory; set --checkpoint-dir to one "
+            "that all tasks share to have the servers write"
+          : shared.why);
 }
 
 absl::Status CheckpointManager::Impl::Write(const SnapshotToWrite& snapshot,
@@ -50,7 +52,7 @@ absl::Status CheckpointManager::Impl::Write(const SnapshotToWrite& snapshot,
   Drop(snapshot);
   if (!written.ok()) {
     AbandonCheckpoint(*files, begun).IgnoreError();
-    return WithContext(OrLost(written.status()),
+    return WithContext(OrLost(*front, written.status()),
                        absl::StrCat("checkpoint '", begun.name, "' in '",
                                     directory, "' was not written"));
   }
@@ -78,15 +80,7 @@ absl::Status CheckpointManager::Impl::RemoveOld(const Checkpoint& newest) {
     absl::StatusOr<Checkpoint> one = OpenCheckpoint(*files, name);
     if (one.ok()) all.push_back(*std::move(one));
   }
-  Retention retention;
-  retention.max_to_keep = options.max_to_keep;
-  retention.keep_every_hours = options.keep_every_hours;
-  std::vector<std::string> kept_names;
-  {
-    const std::lock_guard lock(mutex);
-    if (!kept.empty()) kept_names.push_back(kept);
-  }
-  const std::vector<std::string> old = ToRemove(all, retention, kept_names);
+  const std::vector<std::string> old = sharing->SuperfluousOf(all);
   if (old.empty()) return absl::OkStatus();
   // Not before the new one is known to be good.
   CAPSTAN_RETURN_IF_ERROR(
@@ -97,16 +91,21 @@ absl::Status CheckpointManager::Impl::RemoveOld(const Checkpoint& newest) {
   return absl::OkStatus();
 }
 
+void CheckpointManager::Impl::ThrowIfReadOnly() const {
+  if (!options.read_only) return;
+  throw Error(
+      ErrorCode::kFailedPrecondition,
+      absl::StrCat("the CheckpointManager of '", directory, "' only reads"));
+}
+
 std::string CheckpointManager::Save(
     const std::function<std::map<std::string, std::string>()>& records) {
   Impl& impl = *impl_;
-  if (impl.options.read_only) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                absl::StrCat("the CheckpointManager of '", impl.directory,
-                             "' only reads"));
-  }
+  impl.ThrowIfReadOnly();
   // One at a time; what was wrong with the last is for Wait to say.
-  if (std::optional<Error> error = TakeError()) impl.error = std::move(error);
+  impl.AwaitWritten();
+  // Before `changing`, as it may take long.
+  std::unique_ptr<WrittenDirectory::Turn> turn = impl.AwaitTurn();
   CoordinatorMaker::Impl& front = *impl.front;
   const std::lock_guard changing(front.changing);
   JobVariables& job = impl.variables();
@@ -120,7 +119,7 @@ std::string CheckpointManager::Save(
   snapshot.client = &job.client();
   snapshot.fence = job.fence();
   snapshot.save_id = impl.random.NextU64() | 1;
-  snapshot.until_lost = impl.UntilLost();
+  snapshot.until_lost = UntilLost(front);
   snapshot.map = job.map();
   Manifest manifest;
   std::shared_ptr<QueuePause> pause;
@@ -135,9 +134,9 @@ std::string CheckpointManager::Save(
     request.save_id = snapshot.save_id;
     UpdateOptions options;
     options.cancellation = snapshot.until_lost.get();
-    absl::StatusOr<std::vector<SnapshotReply>> replies = RunOn(
-        front.executor, snapshot.client->Snapshot(std::move(request), options));
-    ThrowIfError(impl.OrLost(replies.status()));
+    absl::StatusOr<std::vector<SnapshotReply>> replies =
+        RunOn(front.executor, snapshot.client->Snapshot(request, options));
+    ThrowIfError(OrLost(front, replies.status()));
     snapshot.servers = *std::move(replies);
     const QueueCounts counts = front.dispatcher.queue().counts();
     manifest.step = counts.watermark;
@@ -169,11 +168,13 @@ std::string CheckpointManager::Save(
   impl.writing =
       std::async(std::launch::async, [&impl, snapshot = std::move(snapshot),
                                       begun, manifest = std::move(manifest),
-                                      pause = std::move(pause)]() mutable {
+                                      pause = std::move(pause),
+                                      turn = std::move(turn)]() mutable {
         // Training has the cores first, unless it waits.
         if (pause == nullptr) YieldCores();
         absl::Status status = impl.Write(snapshot, begun, std::move(manifest));
         pause = nullptr;
+        turn = nullptr;
         return status;
       });
   return begun.name;

@@ -1,6 +1,5 @@
 #include "coordinator/stage_checkpoint.h"
 
-#include <algorithm>
 #include <functional>
 #include <future>
 #include <map>
@@ -18,97 +17,7 @@ namespace {
 
 constexpr Duration kReadTimeout = std::chrono::hours(2);
 
-// Sends the rows of one copy as the bytes of its tensor come.
-class RowSender {
- public:
-  RowSender(const CheckpointToStage& target, const RestoreCopy& copy)
-      : target_(target),
-        copy_(copy),
-        begin_(copy.copy.source_row * copy.row_bytes),
-        end_(begin_ + copy.copy.rows * copy.row_bytes),
-        row_(copy.copy.target_row) {}
-
-  absl::Status Take(uint64_t offset, Bytes piece) {
-    const uint64_t from = std::max(offset, begin_);
-    const uint64_t to = std::min(offset + piece.size(), end_);
-    if (from >= to) return absl::OkStatus();
-    Bytes mine = piece.subspan(from - offset, to - from);
-    if (!begun_.empty()) {
-      const Bytes more = mine.first(
-          std::min<size_t>(mine.size(), copy_.row_bytes - begun_.size()));
-      begun_.insert(begun_.end(), more.begin(), more.end());
-      mine = mine.subspan(more.size());
-      if (begun_.size() < copy_.row_bytes) return absl::OkStatus();
-      CAPSTAN_RETURN_IF_ERROR(Send(1, begun_));
-      begun_.clear();
-    }
-    const size_t whole = mine.size() / copy_.row_bytes;
-    const Bytes rows = mine.first(whole * copy_.row_bytes);
-    if (whole > 0) CAPSTAN_RETURN_IF_ERROR(Send(whole, rows));
-    mine = mine.subspan(rows.size());
-    begun_.assign(mine.begin(), mine.end());
-    return absl::OkStatus();
-  }
-
-  // After the last piece: rows without elements come in none.
-  absl::Status Finish() {
-    if (copy_.row_bytes != 0) return absl::OkStatus();
-    return Send(copy_.copy.rows, {});
-  }
-
- private:
-  // The next `count` rows, whose bytes are `rows`.
-  absl::Status Send(uint64_t count, Bytes rows) {
-    StageRowsRequest request;
-    request.fence = target_.fence;
-    request.restore_id = target_.restore_id;
-    request.key = copy_.copy.key;
-    request.map_version = target_.map_version;
-    request.slot = copy_.copy.slot;
-    request.begin = row_;
-    request.end = row_ + count;
-    UpdateOptions options;
-    options.timeout = std::chrono::minutes(5);
-    options.cancellation = target_.until_lost.get();
-    CAPSTAN_RETURN_IF_ERROR(
-        RunOn(target_.executor,
-              target_.client->StageRows(copy_.server, std::move(request), rows,
-                                        options)));
-    row_ += count;
-    return absl::OkStatus();
-  }
-
-  const CheckpointToStage& target_;
-  const RestoreCopy& copy_;
-  const uint64_t begin_;
-  const uint64_t end_;
-  uint64_t row_;
-  std::vector<std::byte> begun_;  // a row of which more is to come
-};
-
-absl::Status StreamCopies(const CheckpointToStage& target,
-                          const std::vector<const RestoreCopy*>& copies,
-                          const ShardFileReader& reader) {
-  std::map<std::string, std::vector<RowSender>> senders;
-  for (const RestoreCopy* copy : copies) {
-    senders[copy->copy.tensor].emplace_back(target, *copy);
-  }
-  for (auto& [tensor, all] : senders) {
-    const auto take = [&](uint64_t offset, Bytes piece) {
-      absl::Status status;
-      for (RowSender& sender : all) {
-        status = sender.Take(offset, piece);
-        if (!status.ok()) break;
-      }
-      return status;
-    };
-    CAPSTAN_RETURN_IF_ERROR(reader.Read(tensor, take));
-    for (RowSender& sender : all) CAPSTAN_RETURN_IF_ERROR(sender.Finish());
-  }
-  return absl::OkStatus();
-}
-
-StageFileRequest FileRequest(const CheckpointToStage& target,
+StageFileRequest FileRequest(const StageTarget& target,
                              const Manifest& manifest, size_t file,
                              const SharedDirectory& directory,
                              const std::vector<const RestoreCopy*>& copies) {
@@ -131,9 +40,9 @@ StageFileRequest FileRequest(const CheckpointToStage& target,
 
 }  // namespace
 
-absl::Status StageCheckpoint(const CheckpointToStage& target,
-                             const RestorePlan& plan, FileSystem& files,
-                             const std::string& path, const Manifest& manifest,
+absl::Status StageCheckpoint(const StageTarget& target, const RestorePlan& plan,
+                             FileSystem& files, const std::string& path,
+                             const Manifest& manifest,
                              const SharedPath& shared) {
   // By file and server.
   using Part = std::pair<size_t, uint32_t>;
@@ -181,32 +90,10 @@ absl::Status StageCheckpoint(const CheckpointToStage& target,
           ShardFileReader::Open(files, JoinPath(path, saved.name), saved,
                                 manifest.save_id);
       if (!reader.ok()) return reader.status();
-      return StreamCopies(target, one.second, **reader);
+      return StageTensors(target, one.second, **reader);
     });
   }
   return RunAtOnce(streams);
-}
-
-absl::Status CommitStaged(const CheckpointToStage& target,
-                          const RestorePlan& plan) {
-  std::vector<std::future<absl::Status>> begun;
-  for (uint32_t i = 0; i < plan.commits.size(); ++i) {
-    if (plan.commits[i].empty()) continue;
-    StageCommitRequest request;
-    request.fence = target.fence;
-    request.restore_id = target.restore_id;
-    request.map_version = target.map_version;
-    request.shards = plan.commits[i];
-    UpdateOptions options;
-    options.timeout = std::chrono::minutes(5);
-    options.cancellation = target.until_lost.get();
-    begun.push_back(
-        StartOn(target.executor,
-                target.client->StageCommit(i, std::move(request), options)));
-  }
-  absl::Status failure;
-  for (std::future<absl::Status>& one : begun) failure.Update(one.get());
-  return failure;
 }
 
 }  // namespace capstan

@@ -78,8 +78,13 @@ absl::Status CheckSame(const VariableSpec& there, const VariableSpec& spec) {
 }  // namespace
 
 JobVariables::JobVariables(ParameterClient& client, ClosureQueue& queue,
-                           std::function<uint64_t()> term, bool attach)
-    : client_(client), queue_(queue), term_(std::move(term)), attach_(attach) {}
+                           std::function<uint64_t()> term, bool attach,
+                           bool begin_without)
+    : client_(client),
+      queue_(queue),
+      term_(std::move(term)),
+      attach_(attach),
+      begin_without_(begin_without) {}
 
 Fence JobVariables::fence() const {
   return {.generation = generation_, .term = term_()};
@@ -95,9 +100,7 @@ Task<absl::Status> JobVariables::Install(ShardMap map) {
   // Some servers may have taken it: what there was is the next version.
   const std::span<const VariableEntry> entries = map_.entries();
   std::vector<VariableEntry> copy(entries.begin(), entries.end());
-  absl::StatusOr<ShardMap> before =
-      ShardMap::Make(map.generation(), map.version() + 1, map.servers(),
-                     std::move(copy), map.next_id());
+  absl::StatusOr<ShardMap> before = map.Next(std::move(copy));
   if (before.ok()) {
     map_ = *std::move(before);
     const absl::Status undone =
@@ -131,7 +134,7 @@ Task<absl::Status> JobVariables::Create(std::vector<VariableSpec> specs,
   if (added.empty() && !claimed.empty()) co_return absl::OkStatus();
   specs = std::move(added);
   if (partitioner == nullptr) {
-    partitioner = DefaultPartitioner(client_.num_servers());
+    partitioner = DefaultPartitioner(map_.num_serving());
   }
   absl::StatusOr<ShardMap> next =
       AddVariables(map_, std::move(specs), partitioner);
@@ -196,6 +199,7 @@ Task<absl::StatusOr<UpdateResult>> JobVariables::Apply(
 Task<absl::StatusOr<std::vector<uint64_t>>> JobVariables::Staleness() {
   std::vector<uint64_t> sum(StalenessHistogram().size());
   for (uint32_t i = 0; i < client_.num_servers(); ++i) {
+    if (!map_.Serves(i)) continue;
     const absl::StatusOr<StoreReport> report = co_await client_.Status(i);
     if (!report.ok()) co_return report.status();
     for (const VariableReport& variable : report->variables) {

@@ -32,13 +32,16 @@ class JobVariables {
  public:
   // What is passed by reference must outlive it. `term` is the coordinator's.
   // `attach`: whether to go on with what another coordinator has left.
+  // `begin_without`: whether to begin without servers that do not answer, if
+  // others of them have variables; what it had is in a checkpoint.
   JobVariables(ParameterClient& client, ClosureQueue& queue,
-               std::function<uint64_t()> term, bool attach);
+               std::function<uint64_t()> term, bool attach, bool begin_without);
 
   // Takes over what a coordinator before this one has left on the servers, if
   // all of them still have it: variables, steps, rounds and record. Else begins
   // a new generation, in which there is nothing. Does nothing the second time.
-  // Create does it, if nobody has.
+  // Create does it, if nobody has. Unavailable or the like if a server does not
+  // answer, and the job neither has gone on nor may begin without it.
   Task<absl::Status> Begin();
   // Whether it did the former.
   bool attached() const { return attached_; }
@@ -67,10 +70,12 @@ class JobVariables {
                                            Cancellation* cancellation);
 
   // Makes the variables of this coordinator once more, in a new generation and
-  // with their initial values: after a server has lost its own. The numbers
-  // of steps go on, the record is empty. Nothing may be in flight.
+  // with their initial values, on the servers without `left_out`: after a
+  // server has lost its own. The numbers of steps go on, the record is empty.
+  // Nothing may be in flight.
   // Cancelled by `cancellation`, after which it can be tried again.
-  Task<absl::Status> Rebuild(Cancellation* cancellation);
+  Task<absl::Status> Rebuild(std::vector<uint32_t> left_out,
+                             Cancellation* cancellation);
 
   // Added up over all shards.
   Task<absl::StatusOr<std::vector<uint64_t>>> Staleness();
@@ -94,14 +99,24 @@ class JobVariables {
   ParameterClient& client() { return client_; }
 
  private:
-  Task<absl::StatusOr<std::vector<StoreReport>>> AskAll();
-  // Whether `reports` are of servers that all have the same variables; else why
-  // they have not, or nothing if there are none.
-  static bool CanAttach(const std::vector<StoreReport>& reports,
+  struct Answer {
+    uint32_t server = 0;
+    StoreReport report;
+  };
+  using Answers = std::vector<Answer>;
+  // What the servers without `left_out` hold. Errors of Status.
+  Task<absl::StatusOr<Answers>> Ask(std::vector<uint32_t> left_out);
+  // The same of all servers. One that does not answer is in `absent`, if the
+  // job has gone on without it, or may begin without it.
+  Task<absl::StatusOr<Answers>> AskAll(std::vector<uint32_t>& absent);
+  // Whether all servers have the same variables, but for those that the job has
+  // gone on without; else why not, or nothing if there are none.
+  static bool CanAttach(const Answers& answers,
+                        const std::vector<uint32_t>& absent,
                         std::string& because);
   Task<absl::Status> Attach(uint64_t generation);
   // A round that a server has committed is committed on all.
-  Task<absl::Status> SettleLastRound(const std::vector<StoreReport>& reports);
+  Task<absl::Status> SettleLastRound(const Answers& answers);
   Task<absl::Status> Install(ShardMap map);
   // One after the other: of two requests with the same watermark, a server
   // keeps the record of the one that comes last.
@@ -111,6 +126,7 @@ class JobVariables {
   ClosureQueue& queue_;
   const std::function<uint64_t()> term_;
   const bool attach_;
+  const bool begin_without_;
   bool attached_ = false;
   std::string detached_because_;
   std::set<std::string> unclaimed_;  // taken over, and not yet asked for

@@ -103,9 +103,9 @@ absl::Status StreamTensor(const SnapshotToWrite& snapshot, uint32_t server,
     UpdateOptions options;
     options.timeout = std::chrono::minutes(5);
     options.cancellation = snapshot.until_lost.get();
-    CAPSTAN_RETURN_IF_ERROR(RunOn(
-        snapshot.executor, snapshot.client->SnapshotRead(
-                               server, std::move(request), into, options)));
+    CAPSTAN_RETURN_IF_ERROR(
+        RunOn(snapshot.executor,
+              snapshot.client->SnapshotRead(server, request, into, options)));
     CAPSTAN_RETURN_IF_ERROR(writer.Append(into));
   }
   return absl::OkStatus();
@@ -158,7 +158,22 @@ SharedPath PathBelow(const std::string& root, const std::string& directory) {
     if (name == whole.end() || *name != part) return path;
     ++name;
   }
-  for (; name != whole.end(); ++name) path.names.push_back(name->string());
+  std::vector<std::string> names;
+  for (; name != whole.end(); ++name) {
+    names.push_back(name->string());
+    const absl::Status named = CheckFileName(names.back());
+    if (!named.ok()) {
+      path.why = absl::StrCat("to servers ", named.message());
+      return path;
+    }
+  }
+  // That of the checkpoint comes after them.
+  if (names.size() >= kMostDirectoryNames) {
+    path.why = absl::StrCat("it is ", names.size(), " levels below '", root,
+                            "', and servers take ", kMostDirectoryNames - 1);
+    return path;
+  }
+  path.names = std::move(names);
   path.valid = true;
   return path;
 }

@@ -20,10 +20,12 @@
 namespace capstan {
 
 // The names of the directories that lead from the servers' root to `directory`;
-// not valid if it is elsewhere.
+// not valid if it is elsewhere, or servers would refuse the names: then `why`
+// says so.
 struct SharedPath {
   bool valid = false;
   std::vector<std::string> names;
+  std::string why;
 };
 // Both as a user gives them. A root that is empty is none.
 SharedPath PathBelow(const std::string& root, const std::string& directory);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/posix_file_system.h"
 #include "base/run_on.h"
 #include "base/status.h"
 #include "launch/resident_memory.h"
@@ -13,6 +14,17 @@ namespace capstan {
 namespace {
 
 constexpr Duration kGrace = std::chrono::milliseconds(500);
+
+// Makes the empty file, unless `path` is empty.
+absl::Status Touch(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const std::string folder(DirectoryOf(path));
+  auto files = PosixFileSystem::Open(folder.empty() ? "." : folder);
+  CAPSTAN_RETURN_IF_ERROR(files.status());
+  auto file = (*files)->CreateForWrite(NameOf(path), IfExists::kTruncate);
+  CAPSTAN_RETURN_IF_ERROR(file.status());
+  return (*file)->Close();
+}
 
 }  // namespace
 
@@ -46,6 +58,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
 void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
   RosterOptions options;
   options.self = host_->self();
+  options.begin_without_servers = !host_->options().checkpoint_root.empty();
   options.on_deposed = [this, on_deposed](const absl::Status& status) {
     {
       const std::lock_guard lock(mutex_);
@@ -86,6 +99,11 @@ absl::Status CoordinatorTask::AwaitAll() {
 
 absl::Status CoordinatorTask::End() {
   desk_->Close();
+  // Before the first task can have left.
+  if (deposed().ok()) {
+    const absl::Status touched = Touch(host_->options().over_file);
+    if (!touched.ok()) host_->logger().Warning("{}", Describe(touched));
+  }
   return RunOn(host_->executor(), roster_->End());
 }
 

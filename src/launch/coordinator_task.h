@@ -29,7 +29,8 @@ class CoordinatorTask {
 
   // As Roster::AwaitAll, with the time-out of the options.
   absl::Status AwaitAll();
-  // Ends what the dispatcher runs; then as Roster::End.
+  // Ends what the dispatcher runs, and makes the options' over_file; then as
+  // Roster::End.
   absl::Status End();
 
   // From any thread: as DispatchDesk::Open.

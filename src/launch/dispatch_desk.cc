@@ -26,6 +26,7 @@ absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> DispatchDesk::Open(
       [executor = callbacks_->executor()](std::function<void()> callback) {
         asio::post(executor, std::move(callback));
       };
+  checked->begin_without_servers = !host_.options().checkpoint_root.empty();
   CallOn(host_.executor(), [&] { Make(*checked); });
   front_ =
       std::make_shared<CoordinatorMaker::Impl>(host_.executor(), *dispatcher_);

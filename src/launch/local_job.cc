@@ -45,6 +45,7 @@ std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
   environment.tls = options.tls;
   environment.checkpoint_directory = options.checkpoint_directory;
   environment.compute_threads = ComputeThreads(task, options);
+  if (task.role == Role::kChief) environment.over_file = options.over_file;
   if (task.role == Role::kWorker) environment.concurrency = options.concurrency;
   if (task.role != Role::kPs) environment.blas_core = options.blas_core;
   return TaskEnvironment(task, spec, environment);

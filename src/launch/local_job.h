@@ -29,6 +29,8 @@ struct LocalJobOptions {
   std::string tls = {};
   // Where the job saves its checkpoints; "" for what is inherited.
   std::string checkpoint_directory = {};
+  // The chief's, see TaskOptions; "" for none.
+  std::string over_file = {};
   // How many functions each worker runs at once; 0: as they inherit, or one.
   int concurrency = 0;
   // Of this machine, for the workers to share; 0 if they are not told.

@@ -54,6 +54,20 @@ TEST(LocalJobTest, TheChiefIsLast) {
                                              "evaluator/0", "chief/0"));
 }
 
+TEST(LocalJobTest, OnlyTheChiefSaysThatTheJobIsOver) {
+  LocalJobOptions options = Options();
+  // Of a job that this runs in.
+  options.environment = {"CAPSTAN_OVER_FILE=/other/over"};
+  options.over_file = "/run/over";
+  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  ASSERT_OK(job);
+  for (const LocalTask& task : job->tasks) {
+    EXPECT_EQ(EnvironmentOf(task).Get("CAPSTAN_OVER_FILE"),
+              task.id.role == Role::kChief ? std::optional("/run/over")
+                                           : std::nullopt);
+  }
+}
+
 TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
   LocalJobOptions options = Options();
   options.servers = 2;

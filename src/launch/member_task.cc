@@ -48,6 +48,7 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
   options.insecure = host_->insecure();
   options.pid = ::getpid();
   options.resident_bytes = ResidentBytes;
+  options.add_holdings = [this](TaskReport& report) { AddHoldings(report); };
   options.start_timeout = host_->options().start_timeout;
   options.return_timeout = host_->options().return_timeout;
   member_ = std::make_unique<Member>(host_->clock(), host_->logger(),
@@ -107,6 +108,14 @@ void MemberTask::StopThreads() {
   host_->StopThreads();
   // Work that it has begun looks at what the host's calls have in memory.
   if (disk_ != nullptr) disk_->Stop();
+}
+
+void MemberTask::AddHoldings(TaskReport& report) const {
+  if (parameters_ == nullptr) return;
+  const ShardMap& map = parameters_->store().table().map;
+  if (map.version() == 0) return;
+  report.generation = map.generation();
+  report.left_out.assign(map.left_out().begin(), map.left_out().end());
 }
 
 absl::Status MemberTask::Join() {

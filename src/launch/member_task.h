@@ -50,6 +50,8 @@ class MemberTask {
   MemberTask(std::unique_ptr<TaskHost> host,
              std::shared_ptr<const DefinitionList> definitions,
              std::shared_ptr<FileSystem> checkpoints);
+  // Which variables a parameter server has.
+  void AddHoldings(TaskReport& report) const;
 
   // The host's threads, and the disk's, are stopped before any of this goes.
   const std::unique_ptr<TaskHost> host_;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kRuns[] = "runs";
 constexpr char kLogs[] = "logs";
+constexpr char kOver[] = "over";
 
 std::string LogName(TaskId task) {
   return fmt::format("{}-{}.log", RoleName(task.role), task.index);
@@ -53,6 +54,12 @@ absl::Status RunFolder::WriteCluster(const ClusterSpec& spec,
   const std::string text =
       fmt::format("job_id: \"{}\"\ncluster: {}\n", job_id, spec.ToJson());
   return ReplaceFile(*runs_, JoinPath(name_, "cluster.yaml"), AsBytes(text));
+}
+
+std::string RunFolder::OverPath() const { return JoinPath(path_, kOver); }
+
+bool RunFolder::IsOver() const {
+  return runs_->Exists(JoinPath(name_, kOver)).value_or(false);
 }
 
 std::string RunFolder::LogPath(TaskId task) const {

@@ -15,8 +15,8 @@
 
 namespace capstan {
 
-// The new folder runs/<time>-<pid>, for the user alone: cluster.yaml and the
-// folder logs. Not thread-safe.
+// The new folder runs/<time>-<pid>, for the user alone: cluster.yaml, the
+// folder logs, and at the end of the job the file over. Not thread-safe.
 class RunFolder {
  public:
   // Creates it, and runs/ if that is missing, in the folder `parent`. The name
@@ -31,6 +31,11 @@ class RunFolder {
   // Writes cluster.yaml, as FileClusterResolver reads it: for whoever looks at
   // the job from outside.
   absl::Status WriteCluster(const ClusterSpec& spec, std::string_view job_id);
+
+  // "runs/20231115-222901-1778/over", which the chief makes when it tells the
+  // tasks that the job is over; and whether it has.
+  std::string OverPath() const;
+  bool IsOver() const;
 
   // "runs/20231115-222901-1778/logs/worker-1.log".
   std::string LogPath(TaskId task) const;

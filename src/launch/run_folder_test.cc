@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "capstan/resolver.h"
@@ -55,6 +56,16 @@ TEST(RunFolderTest, OthersCanReadTheCluster) {
       FileClusterResolver(file, {}, Environment()).Resolve();
   EXPECT_EQ(read.spec, spec);
   EXPECT_EQ(read.job_id, "0123456789");
+}
+
+TEST(RunFolderTest, KnowsWhenTheJobIsOver) {
+  const TempDir dir;
+  absl::StatusOr<RunFolder> folder = RunFolder::Create(dir.path(), kNow, 1778);
+  ASSERT_OK(folder);
+  EXPECT_EQ(folder->OverPath(), "runs/20231114-221320-1778/over");
+  EXPECT_FALSE(folder->IsOver());
+  std::ofstream(dir / folder->OverPath()).flush();
+  EXPECT_TRUE(folder->IsOver());
 }
 
 TEST(RunFolderTest, RunsMayBeALink) {

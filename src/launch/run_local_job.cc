@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -68,11 +69,15 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
 
   absl::StatusOr<HeldPorts> ports = HeldPorts::Take(CountTasks(options.job));
   CAPSTAN_RETURN_IF_ERROR(ports.status());
-  absl::StatusOr<LocalJob> job = PlanLocalJob(options.job, ports->ports());
-  CAPSTAN_RETURN_IF_ERROR(job.status());
   absl::StatusOr<RunFolder> folder =
       RunFolder::Create(options.folder, clock.WallNow(), getpid());
   CAPSTAN_RETURN_IF_ERROR(folder.status());
+  // Whole, as the program may be in another folder then.
+  const auto parent = std::filesystem::absolute(options.folder);
+  options.job.over_file = (parent / folder->OverPath()).string();
+  options.supervisor.job_is_over = [&folder] { return folder->IsOver(); };
+  absl::StatusOr<LocalJob> job = PlanLocalJob(options.job, ports->ports());
+  CAPSTAN_RETURN_IF_ERROR(job.status());
   CAPSTAN_RETURN_IF_ERROR(folder->WriteCluster(job->spec, options.job.job_id));
   absl::StatusOr<std::vector<TaskProcess>> processes =
       MakeProcesses(std::move(job->tasks), *folder, screen);

@@ -63,6 +63,26 @@ std::string CountsHeader() {
                      "STALE99");
 }
 
+// The servers that the job goes on without, as those say that hold its newest
+// variables.
+std::vector<std::string> LeftOut(const std::vector<ServerStore>& stores) {
+  const StoreReport* newest = nullptr;
+  for (const ServerStore& store : stores) {
+    if (!store.report.ok() || store.report->map_version == 0) continue;
+    const StoreReport& report = *store.report;
+    if (newest == nullptr ||
+        report.fence.generation > newest->fence.generation) {
+      newest = &report;
+    }
+  }
+  std::vector<std::string> tasks;
+  if (newest == nullptr) return tasks;
+  for (const uint32_t server : newest->left_out) {
+    tasks.push_back(fmt::format("ps/{}", server));
+  }
+  return tasks;
+}
+
 }  // namespace
 
 std::string StoresTable(const std::vector<ServerStore>& stores) {
@@ -73,7 +93,12 @@ std::string StoresTable(const std::vector<ServerStore>& stores) {
   if (!any) return "";
   std::string table = fmt::format("{:<8} {:>6} {:>12} {:>12} {}\n", "SERVER",
                                   "SHARDS", "USED", "OF", CountsHeader());
+  const std::vector<std::string> left_out = LeftOut(stores);
   for (const ServerStore& store : stores) {
+    if (std::count(left_out.begin(), left_out.end(), store.task) > 0) {
+      table += fmt::format("{:<8} the job goes on without it\n", store.task);
+      continue;
+    }
     if (!store.report.ok()) {
       table +=
           fmt::format("{:<8} {}\n", store.task,

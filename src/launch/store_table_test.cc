@@ -36,6 +36,25 @@ TEST(StoreTableTest, AServerIsTheSumOfItsShards) {
                            HasSubstr("ps/1     gone\\x0a\n")));
 }
 
+TEST(StoreTableTest, AServerThatIsLeftOutIsSaidToBe) {
+  std::vector<ServerStore> stores = OneServer();
+  stores[0].report->map_version = 1;
+  stores[0].report->fence.generation = 3;
+  stores[0].report->left_out = {1};
+  // It may be there, with what it had before.
+  StoreReport old = *stores[0].report;
+  old.fence.generation = 2;
+  old.left_out = {0};
+  for (const auto& report :
+       {absl::StatusOr<StoreReport>(old),
+        absl::StatusOr<StoreReport>(absl::UnavailableError("gone"))}) {
+    stores[1].report = report;
+    EXPECT_THAT(StoresTable(stores),
+                AllOf(HasSubstr("ps/0          2"),
+                      HasSubstr("ps/1     the job goes on without it\n")));
+  }
+}
+
 TEST(StoreTableTest, NothingToSayIsNotSaid) {
   EXPECT_EQ(StoresTable({{.task = "ps/0", .report = StoreReport()}}), "");
 }

@@ -132,11 +132,14 @@ void Supervisor::OnExit(Watched& watched, int status) {
   NoteLog(watched.process.OnExit(status));
   const bool is_chief = watched.process.id().role == Role::kChief;
   if (is_chief) chief_code_ = ExitCodeOf(status);
+  const bool awaited = phase_ == Phase::kEnding ||
+                       (phase_ == Phase::kEvaluating &&
+                        watched.process.id().role == Role::kEvaluator);
   if (phase_ == Phase::kRunning && status != 0) {
     OnFailure(watched);
   } else if (phase_ == Phase::kRunning && is_chief) {
     EnterEnding();
-  } else if (phase_ == Phase::kEnding && status != 0) {
+  } else if (awaited && status != 0) {
     screen_.Say(fmt::format("{} (pid {}) {} after the chief had ended",
                             watched.process.id().ToString(),
                             watched.process.pid(), DescribeExit(status)));
@@ -149,10 +152,16 @@ void Supervisor::OnFailure(Watched& watched) {
       fmt::format("{} (pid {}) {}", process.id().ToString(), process.pid(),
                   DescribeExit(process.exit_status()));
   const Role role = process.id().role;
-  if (watched.restarts < options_.max_restarts) {
+  if (role == Role::kChief && options_.job_is_over && options_.job_is_over()) {
+    // The tasks have left, or do so now, with 0: another chief would wait for
+    // them in vain, again and again, and its error would hide this one.
+    EndBy(watched, what + " when the job was over");
+  } else if (watched.restarts < options_.max_restarts) {
     Restart(watched, what);
   } else if (role == Role::kEvaluator ||
-             (role == Role::kWorker && CountWorkers() > 0)) {
+             (role == Role::kWorker && Count(role) > 0) ||
+             (role == Role::kPs && Count(role) > 0 &&
+              options_.go_on_without_servers)) {
     GoOnWithout(watched, what);
   } else {
     EndBy(watched, what);
@@ -176,9 +185,11 @@ void Supervisor::Restart(Watched& watched, const std::string& what) {
 }
 
 void Supervisor::GoOnWithout(Watched& watched, const std::string& what) {
-  const int workers = CountWorkers();
-  screen_.Say(fmt::format("{}; the job goes on with {} worker{}; its log is {}",
-                          what, workers, workers == 1 ? "" : "s",
+  const bool server = watched.process.id().role == Role::kPs;
+  const int left = Count(server ? Role::kPs : Role::kWorker);
+  screen_.Say(fmt::format("{}; the job goes on with {} {}{}; its log is {}",
+                          what, left, server ? "server" : "worker",
+                          left == 1 ? "" : "s",
                           log_path_(watched.process.id())));
   // What it left behind has nobody to work for.
   watched.process.Signal(SIGKILL);
@@ -201,10 +212,10 @@ void Supervisor::EndBy(const Watched& watched, const std::string& what) {
   EnterStopping();
 }
 
-int Supervisor::CountWorkers() const {
+int Supervisor::Count(Role role) const {
   return static_cast<int>(
-      std::count_if(tasks_.begin(), tasks_.end(), [](const Watched& it) {
-        return it.process.id().role == Role::kWorker &&
+      std::count_if(tasks_.begin(), tasks_.end(), [role](const Watched& it) {
+        return it.process.id().role == role &&
                (it.process.running() || it.restart_when_gone);
       }));
 }
@@ -219,7 +230,10 @@ void Supervisor::GoOn() {
     Start(watched);
     if (!start_error_.ok()) return;
   }
-  if (!AllGone() && clock_.Now() >= deadline_) OnDeadline();
+  if (AllGone()) return;
+  if (clock_.Now() >= deadline_) OnDeadline();
+  // Who is left then has been asked to end, and has no reason to go on.
+  if (phase_ == Phase::kEvaluating && EvaluatorGone()) EnterStopping();
 }
 
 bool Supervisor::AllGone() const {

@@ -22,23 +22,35 @@ namespace capstan {
 struct SupervisorOptions {
   // How often each task is started again after it failed; see RestartDelay.
   int max_restarts = 0;
+  // Whether the chief may go on without a parameter server: it has checkpoints.
+  bool go_on_without_servers = false;
+  // Whether the chief has begun to tell the tasks that the job is over; null:
+  // never. Nobody is left to work for a chief that fails after that.
+  std::function<bool()> job_is_over = nullptr;
   // How long the others may go on after the chief has ended well.
   Duration end_grace = std::chrono::seconds(2);
+  // The same of the evaluator: the last checkpoints are as new as the end of
+  // the training, and evaluating one may take as long as an epoch.
+  Duration evaluator_grace = std::chrono::hours(1);
   // How long a task may take to end once it is asked to.
   Duration stop_grace = std::chrono::milliseconds(1500);
 };
 
 // One loop on one thread, whatever the number of tasks. The job is in one of
-// four phases, and only ever goes on to a later one:
+// five phases, and only ever goes on to a later one:
 //
-//   running   a task that fails (a code other than 0, a signal) is started
-//             again while restarts are left; then the job goes on without it if
-//             it is an evaluator, or a worker that is not the last, and else
-//             ends by its failure
-//   ending    the chief has ended with 0; the others have end_grace to follow
-//   stopping  all were asked to end (SIGTERM): after a failure, SIGINT,
-//             SIGTERM or SIGHUP, or at the end of end_grace
-//   killing   all were killed: after stop_grace, or by SIGINT while stopping
+//   running     a task that fails (a code other than 0, a signal) is started
+//               again while restarts are left, but for a chief that fails when
+//               the job is over (see the options); then the job goes on without
+//               it if it is an evaluator, or a worker that is not the last, or
+//               a server (see the options) that is not the last, and else ends
+//               by its failure
+//   ending      the chief has ended with 0; the others have end_grace to follow
+//   evaluating  the evaluator has evaluator_grace; the others were asked to end
+//               (SIGTERM), and are killed after stop_grace
+//   stopping    all were asked to end: after a failure, SIGINT, SIGTERM or
+//               SIGHUP, or at the end of end_grace or evaluator_grace
+//   killing     all were killed: after stop_grace, or by SIGINT while stopping
 //
 // Not thread-safe. Reaps all children of the process, also those it inherits.
 class Supervisor {
@@ -59,7 +71,7 @@ class Supervisor {
   int Run();
 
  private:
-  enum class Phase { kRunning, kEnding, kStopping, kKilling };
+  enum class Phase { kRunning, kEnding, kEvaluating, kStopping, kKilling };
 
   struct Watched {
     TaskProcess process;
@@ -80,16 +92,23 @@ class Supervisor {
   void Restart(Watched& watched, const std::string& what);
   void GoOnWithout(Watched& watched, const std::string& what);
   void EndBy(const Watched& watched, const std::string& what);
-  // Workers that run, or will again.
-  int CountWorkers() const;
+  // Tasks of that role that run, or will again.
+  int Count(Role role) const;
   void GoOn();
   void OnDeadline();
+  void OnOthersDeadline();
   void EnterEnding();
+  void EnterEvaluating();
   void EnterStopping();
   void EnterKilling();
   void SignalAll(int signal_number);
+  // All but the evaluator.
+  void SignalOthers(int signal_number);
   bool AllGone() const;
+  bool EvaluatorGone() const;
   std::string NamesOfLeft() const;
+  // All but the evaluator; empty if they are gone.
+  std::string NamesOfOthersLeft() const;
   void NoteLog(const absl::Status& status);
   void Report();
   void Flush();
@@ -104,7 +123,8 @@ class Supervisor {
   std::vector<Watched> tasks_;
   Phase phase_ = Phase::kRunning;
   MonotonicTime deadline_ = kNever;  // of the phase
-  bool interrupted_ = false;         // by a signal
+  MonotonicTime evaluate_until_ = kNever;
+  bool interrupted_ = false;  // by a signal
   bool given_up_ = false;
   bool log_failed_ = false;
   std::optional<int> chief_code_;

@@ -1,9 +1,12 @@
 // How a job ends: the phases after the first, and what is said last.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ratio>
 #include <string>
+#include <vector>
 
 #include "launch/supervisor.h"
 
@@ -19,6 +22,25 @@ double Seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+bool IsEvaluator(const TaskProcess& process) {
+  return process.id().role == Role::kEvaluator;
+}
+
+std::string NameOf(const TaskProcess& process) {
+  return process.id().ToString();
+}
+
+std::string List(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  const size_t shown = std::min(names.size(), kShown);
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
+  if (shown < names.size()) {
+    text += fmt::format(" and {} more", names.size() - shown);
+  }
+  return text;
+}
+
 }  // namespace
 
 void Supervisor::OnDeadline() {
@@ -26,8 +48,16 @@ void Supervisor::OnDeadline() {
     case Phase::kRunning:
       return;
     case Phase::kEnding:
+      if (const std::string others = NamesOfOthersLeft(); !others.empty()) {
+        screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
+                                others, Seconds(options_.end_grace)));
+      }
+      return EvaluatorGone() ? EnterStopping() : EnterEvaluating();
+    case Phase::kEvaluating:
+      if (deadline_ < evaluate_until_) return OnOthersDeadline();
       screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
-                              NamesOfLeft(), Seconds(options_.end_grace)));
+                              NamesOfLeft(),
+                              Seconds(options_.evaluator_grace)));
       return EnterStopping();
     case Phase::kStopping:
       screen_.Say(fmt::format("{} did not end within {} s; killing",
@@ -39,11 +69,32 @@ void Supervisor::OnDeadline() {
   }
 }
 
+void Supervisor::OnOthersDeadline() {
+  deadline_ = evaluate_until_;
+  const std::string others = NamesOfOthersLeft();
+  if (others.empty()) return;
+  screen_.Say(fmt::format("{} did not end within {} s; killing", others,
+                          Seconds(options_.stop_grace)));
+  SignalOthers(SIGKILL);
+}
+
 void Supervisor::EnterEnding() {
   phase_ = Phase::kEnding;
   deadline_ = clock_.Now() + options_.end_grace;
+  evaluate_until_ = clock_.Now() + options_.evaluator_grace;
   // Who waits to be started again has nothing left to do.
   for (Watched& watched : tasks_) watched.restart_when_gone = false;
+}
+
+void Supervisor::EnterEvaluating() {
+  phase_ = Phase::kEvaluating;
+  deadline_ = clock_.Now() + options_.stop_grace;
+  screen_.Say(fmt::format(
+      "the chief has ended; waits for evaluator/0 to evaluate the last "
+      "checkpoints, for {} min at most; Ctrl-C ends it",
+      std::chrono::duration<double, std::ratio<60>>(options_.evaluator_grace)
+          .count()));
+  SignalOthers(SIGTERM);
 }
 
 void Supervisor::EnterStopping() {
@@ -65,18 +116,35 @@ void Supervisor::SignalAll(int signal_number) {
   }
 }
 
-std::string Supervisor::NamesOfLeft() const {
-  constexpr int kShown = 5;
-  std::string names;
-  int left = 0;
-  for (const Watched& watched : tasks_) {
-    if (watched.process.gone()) continue;
-    if (++left > kShown) continue;
-    if (!names.empty()) names += ", ";
-    names += watched.process.id().ToString();
+void Supervisor::SignalOthers(int signal_number) {
+  for (Watched& watched : tasks_) {
+    if (!IsEvaluator(watched.process)) watched.process.Signal(signal_number);
   }
-  return left > kShown ? fmt::format("{} and {} more", names, left - kShown)
-                       : names;
+}
+
+bool Supervisor::EvaluatorGone() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const Watched& it) {
+    return !IsEvaluator(it.process) || it.process.gone();
+  });
+}
+
+std::string Supervisor::NamesOfLeft() const {
+  std::vector<std::string> left;
+  for (const Watched& watched : tasks_) {
+    if (!watched.process.gone()) left.push_back(NameOf(watched.process));
+  }
+  return List(left);
+}
+
+std::string Supervisor::NamesOfOthersLeft() const {
+  std::vector<std::string> left;
+  for (const Watched& watched : tasks_) {
+    const TaskProcess& process = watched.process;
+    if (!process.gone() && !IsEvaluator(process)) {
+      left.push_back(NameOf(process));
+    }
+  }
+  return List(left);
 }
 
 void Supervisor::Report() {

@@ -13,9 +13,9 @@ namespace {
 
 // Variables that say who is in a job, and would contradict ours: see
 // DetectCluster.
-constexpr std::array<std::string_view, 5> kReplaced = {
-    "TF_CONFIG", "CAPSTAN_TASK", "CAPSTAN_JOB_ID", "CAPSTAN_CLUSTER",
-    "CAPSTAN_CLUSTER_FROM"};
+constexpr std::array<std::string_view, 6> kReplaced = {
+    "TF_CONFIG",       "CAPSTAN_TASK",         "CAPSTAN_JOB_ID",
+    "CAPSTAN_CLUSTER", "CAPSTAN_CLUSTER_FROM", "CAPSTAN_OVER_FILE"};
 
 constexpr std::array<std::string_view, 3> kThreads = {
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "CAPSTAN_COMPUTE_THREADS"};
@@ -63,6 +63,9 @@ std::vector<std::string> TaskEnvironment(
   if (!options.checkpoint_directory.empty()) {
     environment.push_back("CAPSTAN_CHECKPOINT_DIR=" +
                           options.checkpoint_directory);
+  }
+  if (!options.over_file.empty()) {
+    environment.push_back("CAPSTAN_OVER_FILE=" + options.over_file);
   }
   if (options.concurrency > 0) {
     environment.push_back(

@@ -21,6 +21,8 @@ struct TaskEnvironmentOptions {
   std::string token = {};
   // The directory for checkpoints; "" for what is inherited.
   std::string checkpoint_directory = {};
+  // See TaskOptions; "" for none.
+  std::string over_file = {};
   // How many threads its mathematics may use; 0 for what is inherited.
   int compute_threads = 0;
   // How many functions a worker runs at once; 0 for what is inherited.
@@ -32,9 +34,10 @@ struct TaskEnvironmentOptions {
 // The environment of `task` in the cluster `spec`: what is inherited, without
 // what would describe another cluster, and TF_CONFIG, CAPSTAN_TASK,
 // CAPSTAN_JOB_ID and, if given, CAPSTAN_TLS, CAPSTAN_TOKEN,
-// CAPSTAN_CHECKPOINT_DIR and CAPSTAN_CONCURRENCY. With compute_threads also
-// OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, and with
-// blas_core OPENBLAS_CORETYPE, each unless it is inherited.
+// CAPSTAN_CHECKPOINT_DIR, CAPSTAN_OVER_FILE and CAPSTAN_CONCURRENCY. With
+// compute_threads also OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and
+// CAPSTAN_COMPUTE_THREADS, and with blas_core OPENBLAS_CORETYPE, each unless it
+// is inherited.
 std::vector<std::string> TaskEnvironment(TaskId task, const ClusterSpec& spec,
                                          const TaskEnvironmentOptions& options);
 

@@ -32,6 +32,7 @@ absl::StatusOr<TaskOptions> ReadTaskOptions(const Environment& environment,
   options.token_file = environment.Get("CAPSTAN_TOKEN").value_or("");
   options.checkpoint_root =
       environment.Get("CAPSTAN_CHECKPOINT_DIR").value_or("");
+  options.over_file = environment.Get("CAPSTAN_OVER_FILE").value_or("");
   absl::StatusOr<int> insecure = GivenOrVariable(
       std::nullopt, environment, "CAPSTAN_INSECURE_NETWORK", 0, 0, 1);
   if (!insecure.ok()) return insecure.status();

@@ -39,6 +39,10 @@ struct TaskOptions {
   // Where a parameter server writes and reads checkpoints; made if it is
   // missing. None if empty: the coordinator does it for it.
   std::string checkpoint_root = {};
+  // A file that the coordinator makes when it begins to tell the tasks that the
+  // job is over: whoever has started it then knows that starting it again is of
+  // no use. None if empty.
+  std::string over_file = {};
   // How long the coordinator waits for all tasks, and a task for it, at the
   // start; and how long a task waits for a coordinator that is gone.
   Duration start_timeout = std::chrono::seconds(120);
@@ -49,7 +53,7 @@ struct TaskOptions {
 // CAPSTAN_TOKEN, CAPSTAN_INSECURE_NETWORK (1 or 0), CAPSTAN_LOG_LEVEL,
 // CAPSTAN_THREADS, CAPSTAN_CONCURRENCY, CAPSTAN_COMPUTE_THREADS, CAPSTAN_MEMORY
 // in megabytes (of 1,000,000 bytes), CAPSTAN_CHECKPOINT_DIR (a server's
-// checkpoint_root), and CAPSTAN_START_TIMEOUT,
+// checkpoint_root), CAPSTAN_OVER_FILE, and CAPSTAN_START_TIMEOUT,
 // CAPSTAN_RETURN_TIMEOUT and CAPSTAN_TLS_RELOAD in seconds. InvalidArgument,
 // naming the variable, for a value that is none.
 inline constexpr uint64_t kMegabyte = 1'000'000;

@@ -33,6 +33,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
                                        {"CAPSTAN_THREADS", "3"},
                                        {"CAPSTAN_MEMORY", "4000"},
                                        {"CAPSTAN_CHECKPOINT_DIR", "/saved"},
+                                       {"CAPSTAN_OVER_FILE", "/run/over"},
                                        {"CAPSTAN_START_TIMEOUT", "7"},
                                        {"CAPSTAN_RETURN_TIMEOUT", "8"}}),
                       {})
@@ -45,6 +46,7 @@ TEST(TaskOptionsTest, EverythingCanBeSet) {
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.memory_bytes, 4'000'000'000);
   EXPECT_EQ(options.checkpoint_root, "/saved");
+  EXPECT_EQ(options.over_file, "/run/over");
   EXPECT_EQ(options.start_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.return_timeout, std::chrono::seconds(8));
   EXPECT_EQ(options.tls_reload, std::chrono::seconds(6));

@@ -80,6 +80,7 @@ TaskReport Member::ReportLocked() const {
   }
   report.office = office_;
   report.insecure = options_.insecure;
+  if (options_.add_holdings) options_.add_holdings(report);
   return report;
 }
 

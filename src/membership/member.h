@@ -22,6 +22,8 @@ struct MemberOptions {
   int64_t pid = 0;
   // The memory of this process now; null for "not known".
   std::function<uint64_t()> resident_bytes;
+  // Adds to a report what the task holds; may be null. Called from any thread.
+  std::function<void(TaskReport&)> add_holdings;
   // How long to wait for the first word of a coordinator.
   Duration start_timeout = std::chrono::minutes(10);
   // A coordinator that is silent for so long is taken for gone,

@@ -89,6 +89,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
     std::unique_ptr<Timer> timer;
     // Guarded by the mutex, but for task and address, which stay.
     TaskRecord record;
+    bool obeyed = false;  // this coordinator, now or before
   };
   using WatchedPtr = std::shared_ptr<Watched>;
 
@@ -102,7 +103,8 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   // Calls it from now on, if it is not called already.
   void Begin(const WatchedPtr& watched);
   Next OnAnswer(const WatchedPtr& watched, const absl::StatusOr<Reply>& reply);
-  void OnOtherOffice(const Office& other);
+  // The task obeys another one, which is not of a lower term.
+  void OnOtherOffice(const Watched& watched, const Office& other);
   void OnJoined(const WatchedPtr& watched);
   void Tell(const TaskEntry& entry) const;
   // With the lock held: the task that joins from this address.
@@ -111,6 +113,14 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   std::vector<WatchedPtr> Tasks() const;
   // Those that AwaitAll waits for, each with the reason.
   std::vector<std::string> Missing() const;
+  // Whether the job has begun, and can go on without those.
+  bool CanBeginWithoutMissing() const;
+  // With the lock held: what a server says that answers and has the newest
+  // variables; null if none has any.
+  const TaskReport* Newest() const;
+  // With the lock held: whether such a server says that the job has gone on
+  // without `task`.
+  bool IsLeftOut(const TaskId& task) const;
   absl::Status Hopeless() const;
   void Changed() { await_timer_->Cancel(); }
 
@@ -124,6 +134,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   const std::unique_ptr<Timer> await_timer_;
   Waiter end_waiter_;
   bool in_office_ = false;  // some task obeys this coordinator
+  bool started_ = false;    // all did, at the beginning
   absl::Status deposed_;
 
   // Set on the executor.
@@ -235,6 +246,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
       if (has_left) std::erase(tasks_, watched);
     } else if (report->office == office_) {
       in_office_ = true;
+      watched->obeyed = true;
       is_change = record.OnReport(*std::move(report), now, logger_);
     } else {
       other = report->office;
@@ -242,7 +254,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
     if (is_change || has_left) changed = record.Entry(now);
   }
   if (other.term != 0) {
-    OnOtherOffice(other);
+    OnOtherOffice(*watched, other);
     return ended_ ? Next::kWait : Next::kCallAtOnce;
   }
   if (has_left) {
@@ -259,16 +271,20 @@ void Roster::Core::Tell(const TaskEntry& entry) const {
   if (options_.on_change) options_.on_change(entry);
 }
 
-void Roster::Core::OnOtherOffice(const Office& other) {
+void Roster::Core::OnOtherOffice(const Watched& watched, const Office& other) {
   Office mine;
   {
     const std::lock_guard lock(mutex_);
     // An answer to a call of this coordinator's last term.
     if (other.term < office_.term) return;
-    // Before it has any task: there was a coordinator before this one, which
-    // may be dead or alive. After: of two that began at once one must go on.
+    // There was a coordinator before this one, dead or alive, as long as this
+    // one begins and has not had the task: others may be here already, if they
+    // have come up anew together with it. Else of two that began at once the
+    // one with the higher number goes on; the proof that one does: nobody gives
+    // way to a lower office (term, then number), and offices only rise.
+    const bool begins = !in_office_ || (!started_ && !watched.obeyed);
     const bool twin = other.term == office_.term;
-    if (!in_office_ || (twin && other.holder < office_.holder)) {
+    if (begins || (twin && other.holder < office_.holder)) {
       office_.term = other.term + 1;
       logger_.Info("takes over from the coordinator of term {}", other.term);
       return;
@@ -349,6 +365,7 @@ std::vector<std::string> Roster::Core::Missing() const {
   for (const WatchedPtr& watched : tasks_) {
     const TaskRecord& record = watched->record;
     if (!record.needed() || record.answers()) continue;
+    if (IsLeftOut(record.task())) continue;
     // An error names the task and its address.
     missing.push_back(
         record.error().ok()
@@ -356,6 +373,45 @@ std::vector<std::string> Roster::Core::Missing() const {
             : std::string(record.error().message()));
   }
   return missing;
+}
+
+const TaskReport* Roster::Core::Newest() const {
+  const TaskReport* newest = nullptr;
+  for (const WatchedPtr& watched : tasks_) {
+    if (!watched->record.answers()) continue;
+    const TaskReport& report = watched->record.report();
+    if (report.generation == 0) continue;
+    if (newest == nullptr || report.generation > newest->generation) {
+      newest = &report;
+    }
+  }
+  return newest;
+}
+
+bool Roster::Core::IsLeftOut(const TaskId& task) const {
+  if (task.role != Role::kPs) return false;
+  const TaskReport* newest = Newest();
+  if (newest == nullptr) return false;
+  const std::vector<uint32_t>& left_out = newest->left_out;
+  return std::find(left_out.begin(), left_out.end(),
+                   static_cast<uint32_t>(task.index)) != left_out.end();
+}
+
+bool Roster::Core::CanBeginWithoutMissing() const {
+  const std::lock_guard lock(mutex_);
+  if (Newest() == nullptr) return false;
+  bool worker = false;
+  for (const WatchedPtr& watched : tasks_) {
+    const TaskRecord& record = watched->record;
+    const TaskId task = record.task();
+    if (record.answers()) {
+      worker = worker || task.role == Role::kWorker;
+    } else if (task.role == Role::kPs && !options_.begin_without_servers &&
+               !IsLeftOut(task)) {
+      return false;
+    }
+  }
+  return worker;
 }
 
 absl::Status Roster::Core::Hopeless() const {
@@ -370,15 +426,26 @@ absl::Status Roster::Core::Hopeless() const {
 Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
   const MonotonicTime start = clock_.Now();
   const MonotonicTime deadline = start + timeout;
+  const MonotonicTime patience =
+      start + std::min(timeout, options_.absent_timeout);
   MonotonicTime reminder = start + options_.reminder;
   for (;;) {
     if (!deposed_.ok()) co_return deposed_;
     if (ended_) co_return absl::CancelledError("the job has ended");
     const std::vector<std::string> missing = Missing();
-    if (missing.empty()) co_return absl::OkStatus();
+    if (missing.empty()) {
+      started_ = true;
+      co_return absl::OkStatus();
+    }
     absl::Status hopeless = Hopeless();
     if (!hopeless.ok()) co_return hopeless;
     const MonotonicTime now = clock_.Now();
+    if (now >= patience && CanBeginWithoutMissing()) {
+      logger_.Warning("the job goes on without {} of {} tasks: {}",
+                      missing.size(), Tasks().size(), List(missing));
+      started_ = true;
+      co_return absl::OkStatus();
+    }
     if (now >= deadline) {
       co_return absl::DeadlineExceededError(
           absl::StrCat(missing.size(), " of ", Tasks().size(),
@@ -390,7 +457,8 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
       logger_.Info("waits for {} of {} tasks, since {} s: {}", missing.size(),
                    Tasks().size(), Seconds(now - start), List(missing));
     }
-    const MonotonicTime next = std::min(reminder, deadline);
+    MonotonicTime next = std::min(reminder, deadline);
+    if (now < patience) next = std::min(next, patience);
     co_await await_timer_->SleepUntil(next);
   }
 }

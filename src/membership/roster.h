@@ -28,6 +28,12 @@ struct RosterOptions {
   Duration beat_timeout = std::chrono::milliseconds(1250);
   // While AwaitAll waits it says for whom this often.
   Duration reminder = std::chrono::seconds(5);
+  // Of a job that has begun, as a server that answers has variables, AwaitAll
+  // waits no longer than this for the others: as long as there is a worker and
+  // a server, the job goes on without those that have not come back. Without a
+  // server only if it may.
+  Duration absent_timeout = std::chrono::seconds(60);
+  bool begin_without_servers = false;
   // How long End waits for each task's answer.
   Duration end_timeout = std::chrono::seconds(1);
   // The same of tasks that did not answer last: one may be just coming back,
@@ -68,7 +74,8 @@ class Roster {
   // On the executor: begins to call.
   void Start();
 
-  // On the executor: waits until all workers and servers answer.
+  // On the executor: waits until all workers and servers answer, or enough of
+  // a job that has begun (see the options).
   // DeadlineExceeded after `timeout`, with those that are missing and why.
   // FailedPrecondition or PermissionDenied at once, if a task belongs to
   // another job, say: waiting would not mend it. Aborted if another coordinator

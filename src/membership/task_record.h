@@ -36,6 +36,8 @@ class TaskRecord {
   bool needed() const;
   // Whether it has joined, and has given no sign for longer than `patience`.
   bool HasLeft(MonotonicTime now, Duration patience) const;
+  // The last one that came.
+  const TaskReport& report() const { return entry_.report; }
   // Of the last call; OK if it was answered.
   const absl::Status& error() const { return error_; }
   TaskEntry Entry(MonotonicTime now) const;

@@ -1,5 +1,7 @@
 // Event           { double wall_time = 1; int64 step = 2;
-//                   string file_version = 3; Summary summary = 5; }
+//                   string file_version = 3; Summary summary = 5;
+//                   SessionLog session_log = 7; }
+// SessionLog      { SessionStatus status = 1; }
 // Summary         { repeated Value value = 1; }
 // Value           { string tag = 1; float simple_value = 2;
 //                   HistogramProto histo = 5; TensorProto tensor = 8;
@@ -19,6 +21,7 @@
 namespace capstan {
 namespace {
 
+constexpr int kSessionStart = 1;     // SessionLog.SessionStatus.START
 constexpr int kDtString = 7;         // DataType.DT_STRING
 constexpr int kDataClassTensor = 2;  // DataClass.DATA_CLASS_TENSOR
 
@@ -34,6 +37,13 @@ std::string EncodeSummary(double wall_seconds, int64_t step,
   event.Double(1, wall_seconds);
   if (step != 0) event.Varint(2, step);
   return event.Message(5, ProtoWriter().Message(1, value)).bytes();
+}
+
+std::string EncodeRestart(double wall_seconds, int64_t step) {
+  ProtoWriter event;
+  event.Double(1, wall_seconds);
+  if (step != 0) event.Varint(2, step);
+  return event.Message(7, ProtoWriter().Varint(1, kSessionStart)).bytes();
 }
 
 ProtoWriter ScalarValue(std::string_view tag, float value) {

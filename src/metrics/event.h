@@ -35,6 +35,10 @@ std::string EncodeFileVersion(double wall_seconds);
 std::string EncodeSummary(double wall_seconds, int64_t step,
                           const ProtoWriter& value);
 
+// Begins a run again at `step`: TensorBoard drops what the files of the run so
+// far have of it and later steps.
+std::string EncodeRestart(double wall_seconds, int64_t step);
+
 // A point of a curve; a curve of distributions; text in Markdown.
 ProtoWriter ScalarValue(std::string_view tag, float value);
 ProtoWriter HistogramSummary(std::string_view tag,

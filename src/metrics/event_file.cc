@@ -85,6 +85,11 @@ EventFile::EventFile(std::string path, std::unique_ptr<WritableFile> file,
 
 EventFile::~EventFile() { (void)Flush(); }
 
+absl::Status EventFile::Restart(int64_t step) {
+  AppendRecord(EncodeRestart(WallSeconds(), step), buffer_);
+  return Flush();
+}
+
 absl::Status EventFile::Scalar(std::string_view tag, int64_t step,
                                double value) {
   return Add(step, ScalarValue(tag, static_cast<float>(value)));

@@ -54,6 +54,11 @@ class EventFile {
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
+  // The run goes on from `step` on, which it has been at before, maybe in other
+  // files: TensorBoard drops what it has of that and later steps. (Of all tags,
+  // so they should count the same.)
+  absl::Status Restart(int64_t step);
+
   // A point of the curve `tag`. TensorBoard keeps single precision.
   absl::Status Scalar(std::string_view tag, int64_t step, double value);
 

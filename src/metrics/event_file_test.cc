@@ -124,6 +124,14 @@ TEST_F(EventFileTest, WritesWhatIsAddedInOrder) {
           EncodeSummary(now, 0, HParamsEnd(now, RunEnd::kFailure))));
 }
 
+TEST_F(EventFileTest, ARestartIsThereAtOnce) {
+  const auto events = Create();
+  EXPECT_OK(events->Restart(3));
+  EXPECT_THAT(Records(events->path()),
+              ElementsAre(EncodeFileVersion(1'700'000'000),
+                          EncodeRestart(1'700'000'000, 3)));
+}
+
 TEST_F(EventFileTest, DestructorWritesTheRest) {
   auto events = Create();
   const std::string path = events->path();

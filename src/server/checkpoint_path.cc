@@ -1,6 +1,7 @@
 #include "server/checkpoint_path.h"
 
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/manifest.h"
@@ -8,18 +9,16 @@
 namespace capstan {
 namespace {
 
-// Names nest this deep at most: it is a place for checkpoints, not a tree.
-constexpr size_t kMostNames = 16;
 constexpr size_t kMostProbeBytes = 1 << 20;
 constexpr char kTemporary[] = ".tmp-";
 
 }  // namespace
 
 absl::StatusOr<std::string> PathOf(const SharedDirectory& directory) {
-  if (directory.path.empty() || directory.path.size() > kMostNames) {
+  if (directory.path.empty() || directory.path.size() > kMostDirectoryNames) {
     return absl::InvalidArgumentError(
         absl::StrCat("a directory of ", directory.path.size(),
-                     " names; there must be 1 to ", kMostNames));
+                     " names; there must be 1 to ", kMostDirectoryNames));
   }
   std::string path;
   for (size_t i = 0; i < directory.path.size(); ++i) {
@@ -57,10 +56,22 @@ absl::Status CheckProbe(const FileSystem& files, const std::string& path,
       "this server does not see the coordinator's directory: ", why));
 }
 
-absl::Status NoCheckpointRoot() {
-  return absl::NotFoundError(
-      "this server has no directory for checkpoints: start it with "
-      "--checkpoint-dir or CAPSTAN_CHECKPOINT_DIR to have one");
+absl::StatusOr<CheckpointPlace> PlaceOf(std::shared_ptr<FileSystem> root,
+                                        const SharedDirectory& directory,
+                                        const std::string& file) {
+  if (root == nullptr) {
+    return absl::NotFoundError(
+        "this server has no directory for checkpoints: start it with "
+        "--checkpoint-dir or CAPSTAN_CHECKPOINT_DIR to have one");
+  }
+  absl::StatusOr<std::string> path = PathOf(directory);
+  if (!path.ok()) return path.status();
+  CAPSTAN_RETURN_IF_ERROR(CheckFileName(file));
+  CheckpointPlace place;
+  place.files = std::move(root);
+  place.directory = *std::move(path);
+  place.path = JoinPath(place.directory, file);
+  return place;
 }
 
 }  // namespace capstan

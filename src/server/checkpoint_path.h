@@ -2,6 +2,7 @@
 // What comes from the network is names, never paths.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/file_system.h"
@@ -20,7 +21,18 @@ absl::StatusOr<std::string> PathOf(const SharedDirectory& directory);
 absl::Status CheckProbe(const FileSystem& files, const std::string& path,
                         const SharedDirectory& directory);
 
-// For a server that has no root.
-absl::Status NoCheckpointRoot();
+// A file of a directory.
+struct CheckpointPlace {
+  std::shared_ptr<FileSystem> files;
+  std::string directory;
+  std::string path;
+};
+
+// Where the file that a request names is below `root`. Errors of PathOf;
+// InvalidArgument if `file` is no name; NotFound, which says what to do, if the
+// server has no root: then it is null. Pure; thread-safe.
+absl::StatusOr<CheckpointPlace> PlaceOf(std::shared_ptr<FileSystem> root,
+                                        const SharedDirectory& directory,
+                                        const std::string& file);
 
 }  // namespace capstan

@@ -44,9 +44,15 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
                                ", and the job has gone on to ",
                                old.map.generation()));
   }
-  CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term));
   const bool same_generation =
       map->generation() == old.map.generation() && old.map.version() != 0;
+  if (request.follows && !same_generation) {
+    return absl::AbortedError(
+        absl::StrCat("this server was started again, and has lost the "
+                     "variables of generation ",
+                     map->generation()));
+  }
+  CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term));
   if (same_generation && map->version() < old.map.version()) {
     return Fenced(absl::StrCat("a shard map of version ", map->version(),
                                ", and there is one of version ",

@@ -122,7 +122,6 @@ void Shard::Gather(std::span<const uint32_t> rows, std::byte* out) const {
 
 absl::StatusOr<std::shared_ptr<Values>> Shard::NewVersion(size_t part) {
   if (HasSpare(part)) return std::move(Spare(part));
-  made_beside_snapshot_[part] = in_snapshot_;
   if (reserves_[part]) {
     BudgetShare share = *std::move(reserves_[part]);
     reserves_[part].reset();
@@ -140,7 +139,8 @@ absl::Status Shard::MakeWritable(size_t parts) {
     if (!from.empty()) {
       std::memcpy((*copy)->memory.data(), from.data(), from.size());
     }
-    Part(part) = *std::move(copy);
+    Replace(part, *std::move(copy));
+    KeepSpareIfWorth(part);
   }
   return absl::OkStatus();
 }
@@ -268,8 +268,7 @@ absl::Status Shard::ApplyDense(DType dtype, Bytes gradient, double scale,
   updater_->Dense(updater_->Begin(state_, scale, staleness), dense);
   updater_->Advance(state_);
   for (size_t part = 0; part < num_parts(); ++part) {
-    if (out[part] == Part(part)) continue;
-    Spare(part) = std::exchange(Part(part), std::move(out[part]));
+    if (out[part] != Part(part)) Replace(part, std::move(out[part]));
   }
   return absl::OkStatus();
 }

@@ -139,6 +139,9 @@ class Shard {
     updater_ = std::move(updater);
   }
 
+  // What is to spare of the memory of earlier versions, by part, for what is
+  // to be restored: none while a snapshot may need it.
+  std::array<std::shared_ptr<Values>, kMaxParts> TakeSpares();
   // Gives back the memory that is kept for later versions.
   void FreeSpares() {
     spare_values_ = nullptr;
@@ -204,7 +207,8 @@ class Shard {
   bool BeginSnapshot(ShardHold& hold);
   // Gives back what was set aside.
   void ReleaseReserves() { reserves_ = {}; }
-  // `hold` will be gone soon: gives back what was set aside or made for it.
+  // `hold` will be gone soon: gives back what was set aside for it. Memory that
+  // was made beside it stays for the next one, if there is enough.
   void EndSnapshot(const ShardHold& hold);
 
   // Takes `parts`, one for each, and `state` over, in place of what there is.
@@ -249,6 +253,19 @@ class Shard {
                                                      enum Fill fill) const;
   // Memory for a new version of a part.
   absl::StatusOr<std::shared_ptr<Values>> NewVersion(size_t part);
+  // The version that there is becomes the spare of `version`.
+  void Replace(size_t part, std::shared_ptr<Values> version) {
+    Spare(part) = std::exchange(Part(part), std::move(version));
+  }
+  // Gives the spare back unless it is worth keeping for a later version. Much
+  // memory is slow to get anew: the kernel clears it, and that of a virtual
+  // machine may have to get it from its host. Yet enough must be left for all
+  // else that comes.
+  void KeepSpareIfWorth(size_t part) {
+    const bool worth = part_bytes(part) >= Buffer::kLarge &&
+                       budget_->used() <= budget_->limit() / 4 * 3;
+    if (!worth) Spare(part) = nullptr;
+  }
   // Makes the first `parts` parts such that they may be written in place.
   absl::Status MakeWritable(size_t parts);
   bool NeedsLargeCopy() const;
@@ -290,10 +307,8 @@ class Shard {
   // The memory of an earlier version, for a later one.
   std::shared_ptr<Values> spare_values_;
   std::array<std::shared_ptr<Values>, kMaxSlots> spare_slots_;
-  // For the first update after a snapshot: memory that is set aside, by part,
-  // and whether a version was made in it since.
+  // For the first update after a snapshot: memory that is set aside, by part.
   std::array<std::optional<BudgetShare>, kMaxParts> reserves_;
-  std::array<bool, kMaxParts> made_beside_snapshot_{};
   bool in_snapshot_ = false;
   OptimizerState state_;
   uint64_t version_ = 0;  // 0: has no values

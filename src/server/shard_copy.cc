@@ -51,7 +51,8 @@ void Shard::EndCopy(PartCopies& copies) {
   for (size_t part = 0; part < num_parts() && !dropped_; ++part) {
     if (copies.to[part] == nullptr) continue;
     if (!copies.from[part]->Holds(Part(part))) continue;
-    Part(part) = std::move(copies.to[part]);
+    Replace(part, std::move(copies.to[part]));
+    KeepSpareIfWorth(part);
   }
   WakeWaiting();
 }

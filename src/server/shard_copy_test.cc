@@ -19,7 +19,8 @@ constexpr size_t kWidth = 16;
 constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 
 // A table with two slots; of 1 MiB in all for each 5,461 rows.
-std::shared_ptr<Shard> Table(int64_t rows, UpdateMode mode = Async{}) {
+std::shared_ptr<Shard> Table(int64_t rows, UpdateMode mode = Async{},
+                             uint64_t limit = kNoLimit) {
   VariableEntry entry;
   entry.id = 1;
   entry.spec.name = "table";
@@ -29,12 +30,20 @@ std::shared_ptr<Shard> Table(int64_t rows, UpdateMode mode = Async{}) {
   entry.spec.update = mode;
   entry.shards = {{.begin = 0, .end = rows, .server = 0}};
   auto shard =
-      Shard::Create(entry, 0, std::make_shared<MemoryBudget>(kNoLimit)).value();
+      Shard::Create(entry, 0, std::make_shared<MemoryBudget>(limit)).value();
   EXPECT_OK(shard->Fill(0, static_cast<size_t>(rows)));
   return shard;
 }
 constexpr int64_t kLargeRows = 100'000;
 constexpr int64_t kSmallRows = 100;
+
+uint64_t BytesOfTable(int64_t rows) {
+  return static_cast<uint64_t>(rows) * kWidth * sizeof(float) * 3;
+}
+
+const std::byte* MemoryOf(const Shard& shard) {
+  return shard.Pull().bytes().data();
+}
 
 std::vector<std::byte> BytesOf(const Lease& lease) {
   return {lease.bytes().begin(), lease.bytes().end()};
@@ -53,6 +62,15 @@ class ShardCopyTest : public ::testing::Test {
     update.rows = rows;
     update.values = std::as_bytes(std::span(gradient));
     return shard.Apply(update, 0, context_.get_executor());
+  }
+
+  // An update while a snapshot is there.
+  void UpdateBesideSnapshot(Shard& shard, uint64_t step) {
+    ShardHold hold;
+    ASSERT_TRUE(shard.BeginSnapshot(hold));
+    Copy(shard);
+    EXPECT_EQ(Update(shard, step).outcome, Outcome::kApplied);
+    shard.EndSnapshot(hold);
   }
 
   // Runs CopyLeased; returns how many turns of the executor it took.
@@ -150,6 +168,80 @@ TEST_F(ShardCopyTest, OneThatIsDroppedMeanwhileHoldsNothing) {
   shard->Drop();
   shard->EndCopy(*copies);
   EXPECT_EQ(Update(*shard, 1).status.code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(ShardCopyTest, TheMemoryBesideASnapshotIsForTheNext) {
+  const std::shared_ptr<Shard> shard = Table(kLargeRows);
+  const std::byte* const first = MemoryOf(*shard);
+  UpdateBesideSnapshot(*shard, 1);
+  const std::byte* const second = MemoryOf(*shard);
+  EXPECT_NE(first, second);
+  UpdateBesideSnapshot(*shard, 2);
+  EXPECT_EQ(MemoryOf(*shard), first);
+  UpdateBesideSnapshot(*shard, 3);
+  EXPECT_EQ(MemoryOf(*shard), second);
+}
+
+TEST_F(ShardCopyTest, WhereMemoryIsScarceItIsGivenBack) {
+  // Enough for two versions, and for little else.
+  const uint64_t bytes = BytesOfTable(kLargeRows);
+  const std::shared_ptr<Shard> shard =
+      Table(kLargeRows, Async{}, 2 * bytes + bytes / 4);
+  UpdateBesideSnapshot(*shard, 1);
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr);
+  UpdateBesideSnapshot(*shard, 2);
+}
+
+TEST_F(ShardCopyTest, WhatIsRestoredMayLieInIt) {
+  const std::shared_ptr<Shard> shard = Table(kLargeRows);
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr);
+  const std::byte* const first = MemoryOf(*shard);
+  UpdateBesideSnapshot(*shard, 1);
+  const std::byte* const second = MemoryOf(*shard);
+  auto spares = shard->TakeSpares();
+  for (size_t part = 0; part < shard->num_parts(); ++part) {
+    ASSERT_NE(spares[part], nullptr);
+    EXPECT_EQ(spares[part]->memory.size(), shard->part_bytes(part));
+  }
+  EXPECT_EQ(spares[0]->memory.data(), first);
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr) << "there is one";
+  shard->Restore(spares, OptimizerState());
+  EXPECT_EQ(MemoryOf(*shard), first);
+  EXPECT_EQ(shard->TakeSpares()[0]->memory.data(), second);
+}
+
+TEST_F(ShardCopyTest, NotWhileItIsReadOrASnapshotMayNeedIt) {
+  const std::shared_ptr<Shard> shard = Table(kLargeRows);
+  std::optional<Lease> pull(shard->Pull());
+  UpdateBesideSnapshot(*shard, 1);
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr) << "somebody reads it";
+  pull.reset();
+  ShardHold hold;
+  ASSERT_TRUE(shard->BeginSnapshot(hold));
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr) << "the next update goes there";
+  shard->EndSnapshot(hold);
+  EXPECT_NE(shard->TakeSpares()[0], nullptr);
+}
+
+TEST_F(ShardCopyTest, NotWhatAnUpdateUnderWayReads) {
+  const std::shared_ptr<Shard> shard = Table(kLargeRows);
+  UpdateId id;
+  id.step = 1;
+  ShardResult result;
+  const auto stream = shard->BeginStream(id, 1, 0, 0, result);
+  ASSERT_NE(stream, nullptr);
+  std::vector<std::shared_ptr<Values>> restored;
+  for (size_t part = 0; part < shard->num_parts(); ++part) {
+    restored.push_back(*shard->AllocatePart(part, Fill::kZero));
+  }
+  shard->Restore(restored, OptimizerState());
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr);
+}
+
+TEST_F(ShardCopyTest, LittleMemoryIsNotKept) {
+  const std::shared_ptr<Shard> shard = Table(kSmallRows);
+  UpdateBesideSnapshot(*shard, 1);
+  EXPECT_EQ(shard->TakeSpares()[0], nullptr);
 }
 
 TEST_F(ShardCopyTest, ARoundOfRowsHasItCopiedFirst) {

@@ -13,7 +13,6 @@ bool Shard::BeginSnapshot(ShardHold& hold) {
   hold.info.momentum_product = state_.momentum_product;
   hold.info.applied = report_.applied;
   in_snapshot_ = true;
-  made_beside_snapshot_ = {};
   bool reserved = true;
   for (size_t part = 0; part < num_parts(); ++part) {
     // The spare is where the next version goes.
@@ -28,14 +27,21 @@ bool Shard::BeginSnapshot(ShardHold& hold) {
 
 void Shard::EndSnapshot(const ShardHold& hold) {
   if (dropped_) return;
-  for (size_t part = 0; part < num_parts(); ++part) {
-    // What the snapshot kept became the spare of what was made beside it.
-    if (made_beside_snapshot_[part] && hold.parts[part].Holds(Spare(part))) {
-      Spare(part) = nullptr;
-    }
-  }
   ReleaseReserves();
   in_snapshot_ = false;
+  for (size_t part = 0; part < num_parts(); ++part) {
+    // What the snapshot kept became the spare of what was made beside it.
+    if (hold.parts[part].Holds(Spare(part))) KeepSpareIfWorth(part);
+  }
+}
+
+std::array<std::shared_ptr<Values>, kMaxParts> Shard::TakeSpares() {
+  std::array<std::shared_ptr<Values>, kMaxParts> taken;
+  if (dropped_ || in_snapshot_) return taken;
+  for (size_t part = 0; part < num_parts(); ++part) {
+    if (HasSpare(part)) taken[part] = std::move(Spare(part));
+  }
+  return taken;
 }
 
 bool Shard::HasRoomToStream() {
@@ -49,9 +55,11 @@ bool Shard::HasRoomToStream() {
 void Shard::Restore(std::span<std::shared_ptr<Values>> parts,
                     const OptimizerState& state) {
   for (size_t part = 0; part < num_parts(); ++part) {
-    Part(part) = std::move(parts[part]);
+    Replace(part, std::move(parts[part]));
+    KeepSpareIfWorth(part);
   }
-  FreeSpares();
+  // An update that is under way still reads what was there.
+  if (streaming_) FreeSpares();
   state_ = state;
   ++version_;
   for (const auto& [round, contributions] : staged_) {

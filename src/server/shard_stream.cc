@@ -78,9 +78,9 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
     Record(stream.id.step, stream.id.push, watermark);
     return Answer(Outcome::kSkipped);
   }
-  spare_values_ = std::exchange(values_, std::move(stream.values));
+  Replace(0, std::move(stream.values));
   for (size_t i = 0; i < num_slots(); ++i) {
-    spare_slots_[i] = std::exchange(slots_[i], std::move(stream.slots[i]));
+    Replace(i + 1, std::move(stream.slots[i]));
   }
   updater_->Advance(state_);
   if (stream.staleness_known) CountStaleness(stream.staleness);

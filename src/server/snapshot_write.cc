@@ -176,21 +176,19 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
   absl::Status status = context.store.CheckFence(request->fence);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
-  const std::shared_ptr<FileSystem> files = context.store.checkpoints();
-  if (files == nullptr) co_return ErrorReply(NoCheckpointRoot());
-  const absl::StatusOr<std::string> directory = PathOf(request->directory);
-  if (!directory.ok()) co_return ErrorReply(directory.status());
-  status = CheckFileName(request->file);
-  if (!status.ok()) co_return ErrorReply(std::move(status));
-  const std::string path = JoinPath(*directory, request->file);
+  const absl::StatusOr<CheckpointPlace> place =
+      PlaceOf(context.store.checkpoints(), request->directory, request->file);
+  if (!place.ok()) co_return ErrorReply(place.status());
+  const std::string& path = place->path;
   SnapshotDesk& desk = context.store.table().generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =
       desk.Get(request->save_id, context.clock.Now());
   if (!snapshot.ok()) co_return ErrorReply(snapshot.status());
   std::optional<uint64_t> size;
   std::function<absl::Status()> look = [&]() -> absl::Status {
-    CAPSTAN_RETURN_IF_ERROR(CheckProbe(*files, *directory, request->directory));
-    const absl::StatusOr<FileInfo> info = files->Stat(path);
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckProbe(*place->files, place->directory, request->directory));
+    const absl::StatusOr<FileInfo> info = place->files->Stat(path);
     if (info.ok()) size = info->size;
     return absl::OkStatus();
   };
@@ -200,7 +198,7 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
       desk.BeginWrite(request->save_id, path, size);
   if (!written.ok()) co_return ErrorReply(written.status());
   if (!*written) {
-    FileWrite write(files, *snapshot, path);
+    FileWrite write(place->files, *snapshot, path);
     status = co_await WriteAll(context, desk, request->save_id, write, call);
     if (status.ok()) *written = write.reply();
     desk.EndWrite(request->save_id, path, *written, context.clock.Now());

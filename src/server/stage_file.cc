@@ -11,6 +11,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/shard_file.h"
 #include "server/checkpoint_path.h"
+#include "server/lend_spares.h"
 #include "server/on_disk.h"
 #include "server/request.h"
 #include "server/verbs.h"
@@ -23,6 +24,7 @@ constexpr uint64_t kPieceBytes = 1 << 20;
 
 // Rows of a tensor and where they go.
 struct Target {
+  Shard* shard = nullptr;
   std::shared_ptr<StagedShard> staged;
   StageCopy copy;
 };
@@ -43,7 +45,7 @@ SavedFile ExpectedFile(const StageFileRequest& request) {
 // Looks at all before anything is staged. Empty if it was committed already.
 absl::StatusOr<Targets> FindTargets(const ShardTable& table,
                                     const StageFileRequest& request) {
-  std::vector<const Shard*> shards;
+  std::vector<Shard*> shards;
   for (const StageCopy& copy : request.copies) {
     const absl::StatusOr<Shard*> shard =
         FindShard(table, copy.key, request.map_version);
@@ -65,6 +67,7 @@ absl::StatusOr<Targets> FindTargets(const ShardTable& table,
     if (!staged.ok()) return staged.status();
     if (*staged == nullptr) return Targets();
     Target target;
+    target.shard = shards[i];
     target.staged = *std::move(staged);
     target.copy = copy;
     targets[copy.tensor].push_back(std::move(target));
@@ -184,21 +187,24 @@ Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
   absl::Status status = context.store.CheckFence(request->fence);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
-  const std::shared_ptr<FileSystem> files = context.store.checkpoints();
-  if (files == nullptr) co_return ErrorReply(NoCheckpointRoot());
-  const absl::StatusOr<std::string> directory = PathOf(request->directory);
-  if (!directory.ok()) co_return ErrorReply(directory.status());
-  status = CheckFileName(request->file);
-  if (!status.ok()) co_return ErrorReply(std::move(status));
+  const absl::StatusOr<CheckpointPlace> place =
+      PlaceOf(context.store.checkpoints(), request->directory, request->file);
+  if (!place.ok()) co_return ErrorReply(place.status());
   const absl::StatusOr<Targets> targets =
       FindTargets(context.store.table(), *request);
   if (!targets.ok()) co_return ErrorReply(targets.status());
+  for (const auto& [tensor, those] : *targets) {
+    for (const Target& target : those) {
+      co_await LendSpares(*target.shard, *target.staged);
+    }
+  }
   const Executor& disk = context.store.disk();
   std::unique_ptr<ShardFileReader> reader;
   std::function<absl::Status()> open = [&]() -> absl::Status {
-    CAPSTAN_RETURN_IF_ERROR(CheckProbe(*files, *directory, request->directory));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckProbe(*place->files, place->directory, request->directory));
     absl::StatusOr<std::unique_ptr<ShardFileReader>> opened =
-        ShardFileReader::Open(*files, JoinPath(*directory, request->file),
+        ShardFileReader::Open(*place->files, place->path,
                               ExpectedFile(*request), request->save_id);
     if (!opened.ok()) return opened.status();
     reader = *std::move(opened);
@@ -210,9 +216,8 @@ Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
     if (call.cancelled()) {
       co_return ErrorReply(absl::CancelledError("the caller has gone"));
     }
-    const auto& [tensor, wanted] = *next;
-    std::function<absl::Status()> stage = [&] {
-      return StageTensor(*reader, tensor, wanted);
+    std::function<absl::Status()> stage = [&reader, &one = *next] {
+      return StageTensor(*reader, one.first, one.second);
     };
     status = co_await OnDisk(disk, std::move(stage));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/lend_spares.h"
 #include "server/request.h"
 #include "server/verbs.h"
 
@@ -69,6 +70,7 @@ Task<ServerReply> ServeStageRows(VerbContext& context, ServerCall& call) {
       table.generation->staging.Open(request->restore_id, **shard);
   if (!staged.ok()) co_return ErrorReply(staged.status());
   if (*staged == nullptr) co_return ServerReply();  // committed already
+  co_await LendSpares(**shard, **staged);
   status = co_await ReceiveRows(*request, **staged, call);
   co_return ErrorReply(std::move(status));
 }

@@ -24,6 +24,20 @@ absl::Status StagedShard::MakeRoom(size_t part, enum Fill fill) {
   return absl::OkStatus();
 }
 
+bool StagedShard::AsksForSpares() {
+  const std::lock_guard lock(mutex_);
+  return !std::exchange(asked_, true);
+}
+
+void StagedShard::Lend(Parts spares) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  for (size_t part = 0; part < kMaxParts; ++part) {
+    std::shared_ptr<Values>& memory = parts_[part].memory;
+    if (memory == nullptr) memory = std::move(spares[part]);
+  }
+}
+
 absl::Status StagedShard::BeginRows(size_t part, uint64_t begin, uint64_t end) {
   const std::lock_guard lock(mutex_);
   CAPSTAN_RETURN_IF_ERROR(CheckOpen());

@@ -23,6 +23,14 @@ class StagedShard {
   explicit StagedShard(const Shard& shard) : shard_(shard) {}
   const Shard& shard() const { return shard_; }
 
+  // The memory of all parts; null: none.
+  using Parts = std::array<std::shared_ptr<Values>, kMaxParts>;
+
+  // True once, to who is to look for memory that the shard has to spare.
+  bool AsksForSpares();
+  // Such memory, for parts that have none yet.
+  void Lend(Parts spares);
+
   // Before rows [begin, end) of `part` are written, which must be its own:
   // makes room for the part, and forgets that the rows were there.
   // ResourceExhausted if there is no memory.
@@ -44,7 +52,6 @@ class StagedShard {
   absl::Status ResetSlots();
 
   // The memory of all parts. Whole before, or empty where the shard is.
-  using Parts = std::array<std::shared_ptr<Values>, kMaxParts>;
   absl::StatusOr<Parts> Take();
   // Lets go of the memory.
   void Close();
@@ -60,6 +67,7 @@ class StagedShard {
   const Shard& shard_;
   mutable std::mutex mutex_;
   std::array<Part, kMaxParts> parts_;  // guarded by mutex_
+  bool asked_ = false;                 // guarded by mutex_
   bool closed_ = false;                // guarded by mutex_
 };
 

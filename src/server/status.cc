@@ -1,6 +1,7 @@
 // Status: what the server holds and what has happened to it.
 #include <algorithm>
 #include <asio/this_coro.hpp>
+#include <span>
 #include <utility>
 
 #include "server/request.h"
@@ -15,6 +16,8 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   StoreReport report;
   report.fence = {.generation = table.generation->number, .term = store.term()};
   report.map_version = table.map.version();
+  const std::span<const uint32_t> left_out = table.map.left_out();
+  report.left_out.assign(left_out.begin(), left_out.end());
   report.committed_round = table.generation->rounds.committed();
   report.committed_replicas = table.generation->rounds.committed_replicas();
   report.bytes_used = store.budget().used();

@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<Values>> Store::AllocateAnswer(
   return answer;
 }
 
-absl::Status Store::Fenced(std::string what) {
+absl::Status Store::Fenced(const std::string& what) {
   fenced_.fetch_add(1, std::memory_order_relaxed);
   return absl::FailedPreconditionError(absl::StrCat("fenced: ", what));
 }

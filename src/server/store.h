@@ -105,7 +105,7 @@ class Store {
 
  private:
   absl::Status RaiseTerm(uint64_t term);
-  absl::Status Fenced(std::string what);
+  absl::Status Fenced(const std::string& what);
   // The table of `request`, with the shards that are here already.
   absl::StatusOr<std::unique_ptr<ShardTable>> NewTable(
       const InstallRequest& request);

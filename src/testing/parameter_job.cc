@@ -136,7 +136,8 @@ struct ParameterJob::OneServer {
 };
 
 ParameterJob::ParameterJob(ParameterJobOptions options)
-    : options_(options), cutting_(std::make_unique<CuttingNetwork>(network_)) {
+    : options_(std::move(options)),
+      cutting_(std::make_unique<CuttingNetwork>(network_)) {
   for (uint32_t i = 0; i < options_.servers; ++i) {
     StoreOptions store;
     store.server = i;

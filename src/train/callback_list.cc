@@ -1,5 +1,6 @@
 #include "train/callback_list.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -53,10 +54,13 @@ void CallbackList::SetStates(
     const std::vector<std::pair<std::string, std::string>>& states) const {
   auto next = states.begin();
   for (const CallbackHandle& callback : callbacks_) {
-    if (next == states.end()) return;
-    if (callback->Name() != next->first) continue;
-    CallOne(*callback, "SetState", [&] { callback->SetState(next->second); });
-    ++next;
+    const auto found = std::find_if(next, states.end(), [&](const auto& state) {
+      return state.first == callback->Name();
+    });
+    // One that is new; another one may be gone.
+    if (found == states.end()) continue;
+    CallOne(*callback, "SetState", [&] { callback->SetState(found->second); });
+    next = found + 1;
   }
 }
 

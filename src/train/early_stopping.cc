@@ -10,7 +10,7 @@ EarlyStopping::EarlyStopping(EarlyStoppingOptions options)
     : options_(std::move(options)) {}
 EarlyStopping::~EarlyStopping() = default;
 
-bool EarlyStopping::Improves(double value, double than) const {
+bool EarlyStopping::Improves(double value, std::optional<double> than) const {
   return IsBetter(ResolveMode(options_.mode, options_.monitor), value, than,
                   options_.min_delta);
 }
@@ -21,15 +21,16 @@ void EarlyStopping::OnTrainBegin(Logs& /*logs*/) {
   best_epoch_.reset();
   stopped_epoch_.reset();
   best_values_.clear();
+  found_ = false;
 }
 
 void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
   if (epoch < options_.start_from_epoch) return;
-  // Not measured in this epoch, as with validation_freq.
-  if (best_ && !logs.contains(options_.monitor)) return;
-  const double value = MonitoredValue(logs, options_.monitor);
+  const std::optional<double> value =
+      FindMonitored(*this, logs, options_.monitor, found_);
+  if (!value) return;
   ++waited_;
-  if (!best_ || Improves(value, *best_)) {
+  if (Improves(*value, best_)) {
     best_ = value;
     best_epoch_ = epoch;
     if (options_.restore_best_weights) {
@@ -37,7 +38,8 @@ void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
       // How often it was trained is not a matter of the weights.
       best_values_.erase(trainer().model().name() + "/iterations");
     }
-    if (!options_.baseline || Improves(value, *options_.baseline)) waited_ = 0;
+    // Any value is better than no baseline.
+    if (Improves(*value, options_.baseline)) waited_ = 0;
     if (waited_ == 0) return;
   }
   if (waited_ >= options_.patience && epoch > 0) {

@@ -1,13 +1,12 @@
 // The evaluator: evaluates each checkpoint of a job once.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <set>
-#include <span>
+#include <string>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/open_folder.h"
@@ -15,7 +14,8 @@
 #include "capstan/checkpoint.h"
 #include "capstan/trainer.h"
 #include "metrics/event_file.h"
-#include "train/json_text.h"
+#include "train/checkpoint_watch.h"
+#include "train/evaluation_log.h"
 #include "train/monitor.h"
 #include "train/this_process.h"
 
@@ -24,7 +24,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr uint64_t kMostLog = uint64_t{1} << 30;
 constexpr char kLogName[] = "evaluations.jsonl";
 
 // Not thread-safe.
@@ -41,15 +40,13 @@ class Evaluator {
                ? *options_.evaluate.terminal.warnings
                : std::cerr;
   }
-  // What is in the log already, of an evaluator before this one.
-  void ReadLog();
   // Those that are to be evaluated now, the oldest first.
-  std::vector<std::string> Due() const;
+  std::vector<FoundCheckpoint> Due();
   // False if it could not be read.
-  bool EvaluateOne(const std::string& name);
-  void Write(const std::string& name, const Logs& logs);
-  // Keeps the best.
-  void Judge(const std::string& name, const Logs& logs);
+  bool EvaluateOne(const FoundCheckpoint& found);
+  // Keeps the best. False if this is it, but is not there any more.
+  bool Judge(const FoundCheckpoint& found, const Logs& logs);
+  void WriteEvents(const Logs& logs);
   // The directory may be made later than this task starts.
   bool OpenDirectory();
 
@@ -61,10 +58,11 @@ class Evaluator {
   ClusterCoordinator coordinator_;
   Trainer trainer_;
   std::unique_ptr<CheckpointManager> manager_;
-  std::set<std::string> seen_;
-  std::optional<double> best_;
+  // Both from when there is the directory.
+  std::unique_ptr<CheckpointWatch> watch_;
+  std::unique_ptr<EvaluationLog> log_;
+  std::set<std::string> unreadable_;  // keys
   int done_ = 0;
-  bool torn_line_ = false;  // the log ends in the middle of one
   const RealClock clock_;
   std::unique_ptr<FileSystem> event_folder_;
   std::unique_ptr<EventFile> events_;
@@ -106,55 +104,34 @@ bool Evaluator::OpenDirectory() {
   try {
     CheckpointOptions read_only;
     read_only.read_only = true;
+    watch_ = std::make_unique<CheckpointWatch>(directory_);
     manager_ = std::make_unique<CheckpointManager>(coordinator_, directory_,
                                                    read_only);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     return false;
   }
-  ReadLog();
+  log_ = std::make_unique<EvaluationLog>(log_path_, options_.monitor,
+                                         options_.mode);
   return true;
 }
 
-void Evaluator::ReadLog() {
-  const FileInFolder file = OpenFolderOf(log_path_, IfMissing::kCreate);
-  if (!ValueOrThrow(file.folder->Exists(file.name))) return;
-  const std::string text =
-      ValueOrThrow(ReadFile(*file.folder, file.name, kMostLog));
-  // One who was killed while he wrote has left a part of a line.
-  torn_line_ = !text.empty() && text.back() != '\n';
-  size_t begin = 0;
-  for (size_t end = text.find('\n'); end != std::string::npos;
-       begin = end + 1, end = text.find('\n', begin)) {
-    const auto line =
-        nlohmann::json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (!line.is_object()) continue;
-    const auto name = line.find("checkpoint");
-    if (name == line.end() || !name->is_string()) continue;
-    seen_.insert(name->get<std::string>());
-    const auto value = line.find(options_.monitor);
-    if (value == line.end() || !value->is_number()) continue;
-    const MonitorMode mode = ResolveMode(options_.mode, options_.monitor);
-    if (!best_ || IsBetter(mode, value->get<double>(), *best_, 0)) {
-      best_ = value->get<double>();
-    }
+std::vector<FoundCheckpoint> Evaluator::Due() {
+  std::vector<FoundCheckpoint> due = watch_->Look();
+  // Before the others are left out: one that is older than what was evaluated
+  // last is not asked for, and its step would be a step back.
+  if (options_.newest_only && due.size() > 1) {
+    due.erase(due.begin(), due.end() - 1);
   }
+  std::erase_if(due, [&](const FoundCheckpoint& found) {
+    return log_->Has(found) || unreadable_.contains(found.key());
+  });
+  return due;
 }
 
-std::vector<std::string> Evaluator::Due() const {
-  std::vector<std::string> names = manager_->checkpoints();
-  std::erase_if(names,
-                [&](const std::string& name) { return seen_.contains(name); });
-  if (options_.newest_only && names.size() > 1) {
-    names.erase(names.begin(), names.end() - 1);
-  }
-  return names;
-}
-
-bool Evaluator::EvaluateOne(const std::string& name) {
-  seen_.insert(name);
+bool Evaluator::EvaluateOne(const FoundCheckpoint& found) {
   RestoreOptions restore;
-  restore.name = name;
+  restore.name = found.name;
   // Of the variables of this model; the job may have others.
   restore.only = {trainer_.model().name() + "/*"};
   restore.slots = false;
@@ -166,34 +143,24 @@ bool Evaluator::EvaluateOne(const std::string& name) {
         error.code() != ErrorCode::kDataLoss) {
       throw;
     }
-    Warnings() << fmt::format("warning: {} is not evaluated: {}\n", name,
+    unreadable_.insert(found.key());
+    Warnings() << fmt::format("warning: {} is not evaluated: {}\n", found.name,
                               error.what());
     return false;
   }
+  // What was restored is then not what was found. It is when this looks again.
+  if (watch_->IsReplaced(found)) return true;
   const Logs logs = trainer_.Evaluate(data_, options_.evaluate);
-  Write(name, logs);
-  Judge(name, logs);
+  // The line comes last: one who is killed before it does it all again, and
+  // one who is killed after it leaves nothing undone.
+  const bool kept = Judge(found, logs);
+  log_->Add(found, trainer_.iterations(), logs, !kept);
+  WriteEvents(logs);
   ++done_;
   return true;
 }
 
-void Evaluator::Write(const std::string& name, const Logs& logs) {
-  std::string line = fmt::format("{{\"checkpoint\": {}, \"iterations\": {}",
-                                 JsonString(name), trainer_.iterations());
-  for (const auto& [key, value] : logs) {
-    line += fmt::format(", {}: {}", JsonString(key), JsonNumber(value));
-  }
-  line += "}\n";
-  if (std::exchange(torn_line_, false)) line.insert(0, 1, '\n');
-  const FileInFolder file = OpenFolderOf(log_path_, IfMissing::kCreate);
-  const bool there = ValueOrThrow(file.folder->Exists(file.name));
-  const std::unique_ptr<WritableFile> log =
-      there ? ValueOrThrow(file.folder->OpenForAppend(file.name))
-            : ValueOrThrow(
-                  file.folder->CreateForWrite(file.name, IfExists::kFail));
-  ThrowIfError(log->Append(std::as_bytes(std::span<const char>(line))));
-  ThrowIfError(log->Sync());
-  ThrowIfError(log->Close());
+void Evaluator::WriteEvents(const Logs& logs) {
   if (options_.tensorboard.empty()) return;
   if (events_ == nullptr) {
     event_folder_ = OpenFolder(options_.tensorboard, IfMissing::kCreate);
@@ -207,13 +174,28 @@ void Evaluator::Write(const std::string& name, const Logs& logs) {
   ThrowIfError(events_->Flush());
 }
 
-void Evaluator::Judge(const std::string& name, const Logs& logs) {
-  if (options_.export_best.empty()) return;
+bool Evaluator::Judge(const FoundCheckpoint& found, const Logs& logs) {
+  if (options_.export_best.empty()) return true;
   const double value = MonitoredValue(logs, options_.monitor);
-  const MonitorMode mode = ResolveMode(options_.mode, options_.monitor);
-  if (best_ && !IsBetter(mode, value, *best_, 0)) return;
-  best_ = value;
-  manager_->Export(options_.export_best, name);
+  if (!log_->IsBest(value)) return true;
+  try {
+    // Else it would be the file of another one.
+    if (watch_->IsReplaced(found)) {
+      throw Error(ErrorCode::kNotFound, "another one has its name now");
+    }
+    manager_->Export(options_.export_best, found.name);
+  } catch (const Error& error) {
+    // An evaluation may take longer than checkpoints are kept.
+    if (error.code() != ErrorCode::kNotFound &&
+        error.code() != ErrorCode::kDataLoss) {
+      throw;
+    }
+    Warnings() << fmt::format(
+        "warning: {} is the best so far, but is not exported: {}\n", found.name,
+        error.what());
+    return false;
+  }
+  return true;
 }
 
 void Evaluator::Run() {
@@ -226,8 +208,8 @@ void Evaluator::Run() {
     const bool over = task_.over && task_.over();
     bool any = false;
     if (OpenDirectory()) {
-      for (const std::string& name : Due()) {
-        any = EvaluateOne(name) || any;
+      for (const FoundCheckpoint& found : Due()) {
+        any = EvaluateOne(found) || any;
         if (enough()) return;
       }
     }

@@ -14,6 +14,9 @@ namespace {
 constexpr std::chrono::seconds kNotice(10);
 constexpr std::chrono::milliseconds kLook(50);
 
+// Checkpoints whose time is remembered: one to go back to is among the last.
+constexpr size_t kMostCuts = 8;
+
 // A server that is lost again and again without a batch in between.
 constexpr int kMostRollbacks = 10;
 
@@ -40,7 +43,8 @@ std::optional<Error> LostServer(const ClusterCoordinator& coordinator,
     if (!MayBeOfServer(error)) return std::nullopt;
     // Workers notice before the coordinator does.
     const bool wait = restoring || error.code() == ErrorCode::kUnavailable ||
-                      error.code() == ErrorCode::kDeadlineExceeded;
+                      error.code() == ErrorCode::kDeadlineExceeded ||
+                      error.code() == ErrorCode::kAborted;
     const auto until = std::chrono::steady_clock::now() + kNotice;
     while (true) {
       std::optional<Error> lost = coordinator.LostServer();
@@ -61,7 +65,15 @@ void FitRun::OpenCheckpoints() {
   for (const CallbackHandle& callback : options_.callbacks) {
     const auto* backup =
         dynamic_cast<const BackupAndRestore*>(callback.operator->());
-    if (backup == nullptr || !checkpoint_.directory.empty()) continue;
+    if (backup == nullptr) continue;
+    if (!checkpoint_.directory.empty()) {
+      Warnings() << fmt::format(
+          "warning: BackupAndRestore of '{}' does nothing, as Fit saves in "
+          "'{}' and begins with what is there; leave one of them out\n",
+          backup->directory(), checkpoint_.directory);
+      Warnings().flush();
+      continue;
+    }
     checkpoint_.directory = backup->directory();
     checkpoint_.every_epochs = 1;
     checkpoint_.every_steps = backup->options().save_freq.value_or(0);
@@ -76,19 +88,78 @@ void FitRun::OpenCheckpoints() {
   manager_ = std::make_unique<CheckpointManager>(
       impl_.coordinator, checkpoint_.directory, checkpoint_.keep);
   saved_at_ = impl_.iterations;
-  saved_time_ = Steady::now();
+  began_ = saved_time_ = Steady::now();
 }
 
-void FitRun::MaybeSave(bool end_of_epoch) {
-  if (manager_ == nullptr) return;
-  const bool last = epoch_ >= options_.epochs || impl_.stopping || ended_;
+bool FitRun::MaybeSave(bool end_of_epoch) {
+  if (manager_ == nullptr) return false;
+  // What comes after the last epoch belongs to the last one.
+  if (end_of_epoch && (epoch_ >= options_.epochs || impl_.stopping || ended_)) {
+    return false;
+  }
   const bool by_epoch = end_of_epoch && checkpoint_.every_epochs > 0 &&
-                        (last || epoch_ % checkpoint_.every_epochs == 0);
+                        epoch_ % checkpoint_.every_epochs == 0;
   const bool by_steps = checkpoint_.every_steps > 0 &&
                         impl_.iterations - saved_at_ >= checkpoint_.every_steps;
   const bool by_time = checkpoint_.every.count() > 0 &&
                        Steady::now() - saved_time_ >= checkpoint_.every;
-  if (by_epoch || by_steps || by_time) Save();
+  // Training must not wait for a disk that is slower than that.
+  const bool later = manager_->writing();
+  return (by_epoch || (!later && (by_steps || by_time))) && Save();
+}
+
+void FitRun::TakeBackServers(bool saved) {
+  if (manager_ == nullptr || epoch_ >= options_.epochs || impl_.stopping ||
+      ended_) {
+    return;
+  }
+  const std::vector<std::string> back = impl_.coordinator.ReturnedServers();
+  if (back.empty()) return;
+  const Steady::time_point begin = Steady::now();
+  // What is not in a checkpoint would be lost.
+  if ((!saved && !Save()) || !AwaitSave()) return;
+  Warnings() << fmt::format("{}: {} answers again and gets its part back\n",
+                            impl_.model.name(), fmt::join(back, ", "));
+  const std::int64_t had = impl_.iterations;
+  const std::vector<std::string> without = Recover();
+  if (!GoBack(begin, had, without)) {
+    throw Error(ErrorCode::kDataLoss,
+                fmt::format("{} does not have what was saved into it",
+                            manager_->directory()));
+  }
+}
+
+bool FitRun::HasCheckpointOfThisCall() const {
+  if (!manager_->latest()) return false;
+  const std::map<std::string, std::string> records = manager_->Records();
+  const auto found = records.find(impl_.RecordKey());
+  return found != records.end() &&
+         DecodeFitRecord(found->second).call == order_.call;
+}
+
+void FitRun::SaveAtEnd() {
+  AwaitSave();
+  if (remove_backups_) {
+    manager_->RemoveAll();
+    return;
+  }
+  const bool saved = Save();
+  AwaitSave();
+  if (saved) return;
+  // Values that are gone are no end of a training.
+  if (const std::optional<Error> lost = impl_.coordinator.LostServer()) {
+    throw *lost;
+  }
+}
+
+bool FitRun::AwaitSave() {
+  try {
+    manager_->Wait();
+    return true;
+  } catch (const Error& error) {
+    WarnOfSave(error);
+    return false;
+  }
 }
 
 void FitRun::FillRound() {
@@ -101,51 +172,75 @@ void FitRun::FillRound() {
   }
 }
 
-void FitRun::Save() {
-  ReportSaveError();
+bool FitRun::Save() {
+  if (const std::optional<Error> error = manager_->TakeError()) {
+    WarnOfSave(*error);
+  }
   saved_at_ = impl_.iterations;
   saved_time_ = Steady::now();
+  // A step that has failed is an error of the training, not of the checkpoint.
+  FillRound();
   try {
-    trainer_.SaveCheckpoint(*manager_);
+    cuts_.emplace_back(trainer_.SaveCheckpoint(*manager_), saved_time_);
+    if (cuts_.size() > kMostCuts) cuts_.pop_front();
+    return true;
   } catch (const Error& error) {
     // A step that has failed is about to be noticed.
     const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
-    if (!front->dispatcher.queue().counts().error.ok()) return;
+    if (!front->dispatcher.queue().counts().error.ok()) return false;
     Warnings() << fmt::format(
         "warning: no checkpoint could be written to {}, and the training goes "
         "on without: {}\n",
         manager_->directory(), error.what());
     Warnings().flush();
+    return false;
   }
 }
 
-void FitRun::ReportSaveError() {
-  const std::optional<Error> error = manager_->TakeError();
-  if (!error) return;
+void FitRun::WarnOfSave(const Error& error) const {
   Warnings() << fmt::format(
       "warning: {}; the training goes on, and the checkpoints before it are as "
       "they were\n",
-      error->what());
+      error.what());
   Warnings().flush();
 }
 
+std::vector<std::string> FitRun::Recover() {
+  RecoverOptions options;
+  options.timeout = checkpoint_.server_timeout;
+  options.go_on_without = checkpoint_.go_on_without;
+  return impl_.coordinator.Recover(options);
+}
+
+std::vector<std::string> FitRun::RecoverFromError(int tries, bool restoring) {
+  const std::optional<Error> lost = LostServer(impl_.coordinator, restoring);
+  if (!lost || tries > kMostRollbacks) throw;
+  Warnings() << fmt::format("warning: {}\n", lost->what());
+  Warnings().flush();
+  try {
+    return Recover();
+  } catch (const Error& error) {
+    // One that is not back in time.
+    if (error.code() == ErrorCode::kDeadlineExceeded) throw;
+    // It may be gone again, or another one.
+    return RecoverFromError(tries + 1, true);
+  }
+}
+
 bool FitRun::RollBack() {
-  std::optional<Error> lost = LostServer(impl_.coordinator, false);
-  if (!lost || manager_ == nullptr) return false;
-  ReportSaveError();
-  if (!manager_->latest()) return false;
+  if (manager_ == nullptr || !LostServer(impl_.coordinator, false)) {
+    return false;
+  }
+  AwaitSave();
+  if (!HasCheckpointOfThisCall()) return false;
   const Steady::time_point begin = Steady::now();
   const std::int64_t had = impl_.iterations;
-  while (true) {
-    Warnings() << fmt::format("warning: {}\n", lost->what());
-    Warnings().flush();
+  std::vector<std::string> without = RecoverFromError(1, false);
+  for (int tries = 2;; ++tries) {
     try {
-      impl_.coordinator.Recover(checkpoint_.server_timeout);
-      return GoBack(begin, had);
-    } catch (...) {
-      // It may be gone again.
-      lost = LostServer(impl_.coordinator, true);
-      if (!lost || Steady::now() - begin >= checkpoint_.server_timeout) throw;
+      return GoBack(begin, had, without);
+    } catch (const Error&) {
+      without = RecoverFromError(tries, true);
     }
   }
 }
@@ -160,7 +255,16 @@ RestoreReport FitRun::RestoreNewest(const RestoreOptions& options) {
   return report;
 }
 
-bool FitRun::GoBack(Steady::time_point begin, std::int64_t had) {
+FitRun::Steady::time_point FitRun::TimeOfCut(const std::string& name) const {
+  for (const auto& [cut, time] : cuts_) {
+    if (cut == name) return time;
+  }
+  // A coordinator before this one has saved it.
+  return began_;
+}
+
+bool FitRun::GoBack(Steady::time_point begin, std::int64_t had,
+                    const std::vector<std::string>& without) {
   const RestoreReport report = RestoreNewest({});
   const auto found = report.records.find(impl_.RecordKey());
   if (found == report.records.end()) return false;
@@ -171,28 +275,26 @@ bool FitRun::GoBack(Steady::time_point begin, std::int64_t had) {
   if (rollbacks_ > kMostRollbacks) return false;
   pending_.clear();
   block_.reset();
-  ended_ = false;
+  states_before_.reset();
   GoTo(record);
   impl_.AdoptRecord(record);
   impl_.PublishIterations();
+  AdoptRecords(report, true);
   impl_.Publish(RecordNow());
   const double seconds =
-      std::chrono::duration<double>(begin - saved_time_).count();
+      std::chrono::duration<double>(begin - TimeOfCut(report.name)).count();
   Warnings() << fmt::format(
       "{}: back to {}/{} (epoch {}, batch {} of {}): {} batches, about {:.1f} "
-      "s of training, are done again; {:.1f} s until it went on\n",
+      "s of training, are done again; {:.1f} s until it went on{}\n",
       impl_.model.name(), manager_->directory(), report.name, epoch_ + 1,
       batch_ + 1, steps_.batches_per_epoch(), had - record.iterations, seconds,
-      std::chrono::duration<double>(Steady::now() - begin).count());
+      std::chrono::duration<double>(Steady::now() - begin).count(),
+      without.empty() ? ""
+                      : fmt::format(", without {}", fmt::join(without, ", ")));
   Warnings().flush();
   saved_at_ = impl_.iterations;
   saved_time_ = Steady::now();
   return true;
-}
-
-void FitRun::RemoveBackups() {
-  manager_->Wait();
-  manager_->RemoveAll();
 }
 
 }  // namespace capstan

@@ -52,13 +52,15 @@ StepReport ReportOf(const Json& json) {
 }
 
 // The newest rows, as many as there is room for.
-Json ToJson(const History& history) {
+Json ToJson(const History& history, size_t& room) {
   Json rows = Json::array();
-  size_t room = kMostHistoryText;
   for (size_t i = history.epochs().size(); i-- > 0;) {
     Json row = {history.epochs()[i], history.rows()[i]};
     const size_t size = row.dump(-1, ' ', false, kReplace).size();
-    if (size > room) break;
+    if (size > room) {
+      room = 0;
+      break;
+    }
     room -= size;
     rows.push_back(std::move(row));
   }
@@ -81,16 +83,26 @@ History HistoryOf(const Json& json) {
 }  // namespace
 
 std::string EncodeFitRecord(const FitRecord& record) {
+  size_t room = kMostHistoryText;
+  Json history = ToJson(record.history, room);
+  Json past = Json::array();
+  for (auto call = record.past.rbegin(); call != record.past.rend(); ++call) {
+    past.push_back({call->first, ToJson(call->second, room)});
+  }
   Json json = {{"call", record.call},
                {"done", record.done},
+               {"stopped", record.stopped},
+               {"epochs", record.epochs},
+               {"restoring", record.restoring},
                {"epoch", record.epoch},
                {"batch", record.batch},
                {"block_batch", record.block_batch},
                {"steps_per_execution", record.steps_per_execution},
                {"iterations", record.iterations},
                {"report", ToJson(record.report)},
-               {"history", ToJson(record.history)},
-               {"callbacks", record.callbacks}};
+               {"history", std::move(history)},
+               {"callbacks", record.callbacks},
+               {"past", std::move(past)}};
   if (record.learning_rate) json["learning_rate"] = *record.learning_rate;
   return json.dump(-1, ' ', false, kReplace);
 }
@@ -108,6 +120,13 @@ FitRecord DecodeFitRecord(std::string_view text) {
     record.iterations = json.at("iterations").get<std::int64_t>();
     record.report = ReportOf(json.at("report"));
     record.history = HistoryOf(json.at("history"));
+    // Records of 0.1 have no more than that.
+    record.stopped = json.value("stopped", false);
+    record.epochs = json.value("epochs", record.epoch);
+    record.restoring = json.value("restoring", false);
+    for (const Json& call : json.value("past", Json::array())) {
+      record.past[call.at(0).get<std::uint64_t>()] = HistoryOf(call.at(1));
+    }
     record.callbacks =
         json.at("callbacks")
             .get<std::vector<std::pair<std::string, std::string>>>();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ namespace capstan {
 struct FitRecord {
   std::uint64_t call = 0;  // of Fit, from 1 on; 0: before the first
   bool done = false;       // that call has returned
+  bool stopped = false;    // before its last epoch, between two epochs
+  int epochs = 0;          // that it was asked for
+  // Before the first: the values may be those of a checkpoint in part.
+  bool restoring = false;
   int epoch = 0;
   std::int64_t batch = 0;  // the next of the epoch
   // The batch that the first step of the block is for
@@ -29,12 +34,14 @@ struct FitRecord {
   History history = {};
   // Names and states, in their order.
   std::vector<std::pair<std::string, std::string>> callbacks = {};
+  // Of the calls before, by their number.
+  std::map<std::uint64_t, History> past = {};
 };
 
 // The servers keep no more than kMaxRecordBytes (wire/parameter.h) of all
 // records together, and get this one several times a second: so only the newest
-// epochs of a history that is longer than kMostHistoryText, and no states of
-// metrics that are larger than kMostStatesText.
+// epochs of histories that are longer than kMostHistoryText in all, and no
+// states of metrics that are larger than kMostStatesText.
 inline constexpr size_t kMostHistoryText = 64 << 10;
 inline constexpr size_t kMostStatesText = 256 << 10;
 std::string EncodeFitRecord(const FitRecord& record);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "base/error.h"
 #include "base/run_on.h"
 #include "coordinator/front.h"
@@ -21,59 +20,25 @@ constexpr std::chrono::milliseconds kAccountEvery(50);
 
 }  // namespace
 
-RestoreReport FitRun::RestoreAtBeginning() {
-  const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
-  const std::string mine = impl_.model.name() + "/";
-  RestoreOptions options;
-  // What has been trained since by others, in this life of the program, stays.
-  if (front->fit_has_restored) options.only = {mine + "*"};
-  front->fit_has_restored = true;
-  // Of the model all must be there; the program may have new variables besides.
-  options.allow_missing = true;
-  RestoreReport report = RestoreNewest(options);
-  for (const std::string& name : report.missing) {
-    if (!absl::StartsWith(name, mine)) continue;
-    throw Error(ErrorCode::kFailedPrecondition,
-                fmt::format("{}/{} has no variable '{}': the model '{}' has "
-                            "changed since; give Fit another directory",
-                            manager_->directory(), report.name, name,
-                            impl_.model.name()));
-  }
-  return report;
-}
-
 bool FitRun::Begin() {
   const std::uint64_t call = order_.call;
   epoch_ = options_.initial_epoch;
   std::string from;
-  if (!impl_.left && manager_ != nullptr && manager_->latest()) {
-    const RestoreReport report = RestoreAtBeginning();
-    const auto found = report.records.find(impl_.RecordKey());
-    if (found == report.records.end()) {
-      throw Error(
-          ErrorCode::kDataLoss,
-          fmt::format("{}/{} is no checkpoint of a training of the "
-                      "model '{}'",
-                      manager_->directory(), report.name, impl_.model.name()));
-    }
-    impl_.left = DecodeFitRecord(found->second);
-    from = fmt::format("{}/{}", manager_->directory(), report.name);
-    if (!report.without_slots.empty()) {
-      Warnings() << fmt::format(
-          "warning: the optimizer of '{}' and {} more is another than in {}, "
-          "and begins anew\n",
-          report.without_slots.front(), report.without_slots.size() - 1, from);
-    }
-    impl_.AdoptRecord(*impl_.left);
-    impl_.PublishIterations();
-  }
+  if (!impl_.left) from = BeginWithCheckpoint();
+  CoordinatorMaker::ImplOf(impl_.coordinator)->origins.begun = true;
   if (!impl_.left || impl_.left->call < call) return true;
   const FitRecord& left = *impl_.left;
-  if (left.call > call || left.done) {
-    if (left.call == call) history_ = left.history;
+  if (left.call > call) {
+    const auto past = left.past.find(call);
+    if (past != left.past.end()) history_ = past->second;
     return false;
   }
   GoTo(left);
+  // Unless it is asked for more than then.
+  if (left.done && options_.epochs <= left.epochs) {
+    SayWhere(from);
+    return false;
+  }
   if (from.empty()) {
     const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
     block_ =
@@ -89,24 +54,41 @@ bool FitRun::Begin() {
                       options_.steps_per_execution));
     }
   }
-  if (options_.verbose == Verbose::kSilent) return true;
+  SayWhere(from);
+  return true;
+}
+
+void FitRun::SayWhere(const std::string& from) const {
+  if (options_.verbose == Verbose::kSilent) return;
+  const std::string where = from.empty()
+                                ? "the servers have all that was done before"
+                                : "from " + from;
   if (epoch_ >= options_.epochs) {
     Warnings() << fmt::format(
         "{}: all {} epochs are done: {}\n", impl_.model.name(), options_.epochs,
         from.empty() ? "the servers have them" : "in " + from);
+  } else if (impl_.stopping) {
+    Warnings() << fmt::format(
+        "{}: was stopped after epoch {} of {}: {}; more epochs than that, or "
+        "another directory, make it train on\n",
+        impl_.model.name(), epoch_, options_.epochs, where);
   } else {
     Warnings() << fmt::format(
-        "{}: goes on with epoch {}, batch {} of {} ({} batches trained): {}\n",
+        "{}: goes on with epoch {}, batch {} of {} ({} batches trained): "
+        "{}{}\n",
         impl_.model.name(), epoch_ + 1, batch_ + 1, steps_.batches_per_epoch(),
-        impl_.iterations,
-        from.empty() ? "the servers have all that was done before"
-                     : "from " + from);
+        impl_.iterations, where,
+        steps_.by_number() ? ""
+                           : "; with steps_per_epoch the workers read their "
+                             "data from its beginning");
   }
   Warnings().flush();
-  return true;
 }
 
 void FitRun::GoTo(const FitRecord& record) {
+  done_ = false;
+  ended_ = false;
+  impl_.stopping = record.stopped && options_.epochs <= record.epochs;
   epoch_ = record.epoch;
   batch_ = std::min(record.batch, steps_.batches_per_epoch());
   history_ = record.history;
@@ -128,6 +110,10 @@ void FitRun::GoTo(const FitRecord& record) {
 FitRecord FitRun::RecordNow() const {
   FitRecord record;
   record.call = order_.call;
+  record.done = done_;
+  // What is stopped in the middle of an epoch still has the end of it to do.
+  record.stopped = batch_ == 0 && (impl_.stopping || ended_);
+  record.epochs = options_.epochs;
   record.epoch = epoch_;
   record.batch = batch_;
   record.block_batch = block_ ? block_batch_ : batch_;
@@ -137,7 +123,13 @@ FitRecord FitRun::RecordNow() const {
   record.report = impl_.progress.report;
   TakeStates(metrics_, record.report);
   record.history = history_;
-  record.callbacks = callbacks_.States();
+  record.callbacks = states_before_ ? *states_before_ : callbacks_.States();
+  if (impl_.left) {
+    record.past = impl_.left->past;
+    if (impl_.left->call < order_.call) {
+      record.past[impl_.left->call] = impl_.left->history;
+    }
+  }
   return record;
 }
 

@@ -100,26 +100,28 @@ History FitRun::Run() {
     batch_ = 0;
     impl_.progress = {};
   }
-  if (manager_ != nullptr && !manager_->latest()) Save();
+  if (manager_ != nullptr && !HasCheckpointOfThisCall()) Save();
   bool over = false;
   while (!over) {
     try {
       RunEpochs();
+      End();
       over = true;
     } catch (...) {
       if (!RollBack()) throw;
     }
   }
+  return history_;
+}
+
+void FitRun::End() {
   if (ended_) WarnOfEnd();
   callbacks_.Call("OnTrainEnd", &Callback::OnTrainEnd, last_logs_);
-  FitRecord record = RecordNow();
-  record.done = true;
+  done_ = true;
+  const FitRecord record = RecordNow();
   impl_.Publish(record);
-  if (manager_ != nullptr) {
-    ReportSaveError();
-    if (remove_backups_) RemoveBackups();
-  }
-  return history_;
+  if (manager_ != nullptr) SaveAtEnd();
+  impl_.left = record;
 }
 
 void FitRun::RunEpochs() {
@@ -138,7 +140,9 @@ void FitRun::RunEpochs() {
     if (!any) break;
     Logs logs = LogsOf(impl_.progress.report, order_, metrics_);
     Validate(epoch, logs);
+    states_before_ = callbacks_.States();
     callbacks_.Call("OnEpochEnd", &Callback::OnEpochEnd, epoch, logs);
+    states_before_.reset();
     history_.Add(epoch, logs);
     last_logs_ = logs;
     ++epoch_;
@@ -149,7 +153,8 @@ void FitRun::RunEpochs() {
       metric->Reset();
     }
     impl_.Publish(RecordNow());
-    MaybeSave(true);
+    const bool saved = MaybeSave(true);
+    TakeBackServers(saved);
   }
 }
 

@@ -9,13 +9,16 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/checkpoint.h"
 #include "capstan/trainer.h"
+#include "coordinator/front.h"
 #include "coordinator/step_ledger.h"
 #include "train/callback_list.h"
 #include "train/evaluation.h"
@@ -49,6 +52,8 @@ class FitRun {
 
   // From where it is to its end. Throws what a step or a callback throws.
   void RunEpochs();
+  // What comes after the last.
+  void End();
   // Trains the rest of the epoch; false if there was not a single batch.
   bool TrainEpoch();
   // Schedules as much as may be unfinished.
@@ -70,7 +75,8 @@ class FitRun {
   // the newest checkpoint, or at the beginning. False if this call was over
   // then.
   bool Begin();
-  RestoreReport RestoreAtBeginning();
+  // Says that it goes on, or is over; `from` is empty if the servers had it.
+  void SayWhere(const std::string& from) const;
   void GoTo(const FitRecord& record);
   // As it is now, without what is pending; and with what of that is done.
   FitRecord RecordNow() const;
@@ -84,25 +90,55 @@ class FitRun {
   // Steps in a round; 1 if there are none.
   std::int64_t Places() const;
 
+  // --- fit_origin.cc: what a training of before has left in a checkpoint.
+
+  // Restores it, if there is one and nobody has yet, and sets Impl::left to
+  // what it says of this trainer, if anything. Returns its path, or nothing.
+  std::string BeginWithCheckpoint();
+  // The one of the directory.
+  FitOrigin& FindOrigin();
+  // Restores all of the job, or the model alone.
+  void RestoreOrigin(FitOrigin& origin, bool all);
+  // Tells the servers what the checkpoint says of this trainer, and if all was
+  // restored, of the others and of the program, all at once.
+  void AdoptRecords(const RestoreReport& report, bool all);
+
   // --- fit_checkpoints.cc
 
   void OpenCheckpoints();
-  // Saves if it is time to, at the end of an epoch or not.
-  void MaybeSave(bool end_of_epoch);
+  // Whether the newest checkpoint is of this call: one to go back to.
+  bool HasCheckpointOfThisCall() const;
+  // Saves if it is time to, at the end of an epoch or not. Whether it did.
+  bool MaybeSave(bool end_of_epoch);
+  // The last one, with all that callbacks have done in the end.
+  void SaveAtEnd();
+  // Waits for what is being written, and says what went wrong. Whether all is
+  // well.
+  bool AwaitSave();
   // Schedules the rest of a round that has begun.
   void FillRound();
-  void Save();
-  void ReportSaveError();
+  // Whether one is being written now.
+  bool Save();
+  void WarnOfSave(const Error& error) const;
+  // At the end of an epoch, of which there is a checkpoint if `saved`: servers
+  // that this has gone on without, and that are back, get their part again.
+  void TakeBackServers(bool saved);
+  // In a handler of an error, the `tries`th in a row: says which server is
+  // lost, if that is what is wrong, and recovers; else throws it again. Returns
+  // the servers that it goes on without.
+  std::vector<std::string> RecoverFromError(int tries, bool restoring);
+  std::vector<std::string> Recover();
   // After a server was lost: goes back to the newest checkpoint. False if that
   // is not what is wrong, or there is none.
   bool RollBack();
   // The part of it that is done again if a server is lost meanwhile: since
-  // `begin`, with `had` iterations then. False if the checkpoint is none of
-  // this call, or it leads nowhere.
-  bool GoBack(Steady::time_point begin, std::int64_t had);
+  // `begin`, with `had` iterations then, and the servers `without` left out.
+  // False if the checkpoint is none of this call, or it leads nowhere.
+  bool GoBack(Steady::time_point begin, std::int64_t had,
+              const std::vector<std::string>& without);
+  Steady::time_point TimeOfCut(const std::string& name) const;
   // The newest one; says which were passed over.
   RestoreReport RestoreNewest(const RestoreOptions& options);
-  void RemoveBackups();
 
   Trainer& trainer_;
   Trainer::Impl& impl_;
@@ -118,11 +154,16 @@ class FitRun {
   const std::vector<std::unique_ptr<MetricState>> metrics_;
 
   // Where it is.
+  bool done_ = false;
   int epoch_ = 0;
   std::int64_t batch_ = 0;  // the next that is to be reported
   History history_;
   // Of callbacks, when it was left.
   std::vector<std::pair<std::string, std::string>> left_states_;
+  // Of callbacks, before the hook that they are in: where it is has not changed
+  // yet either.
+  std::optional<std::vector<std::pair<std::string, std::string>>>
+      states_before_;
   std::optional<StepBlock> block_;
   std::int64_t block_batch_ = 0;
   Steady::time_point accounted_;
@@ -140,6 +181,9 @@ class FitRun {
   std::unique_ptr<CheckpointManager> manager_;
   std::int64_t saved_at_ = 0;  // iterations
   Steady::time_point saved_time_;
+  Steady::time_point began_;
+  // The last checkpoints, and when they were cut.
+  std::deque<std::pair<std::string, Steady::time_point>> cuts_;
   int rollbacks_ = 0;  // to the same place, one after the other
   std::int64_t rolled_back_to_ = -1;
 };

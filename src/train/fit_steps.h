@@ -20,6 +20,8 @@ class FitSteps {
            const Model::Impl::Table& table, const FitOptions& options,
            std::string order);
 
+  // Whether batches are read by their number, so that each is found again.
+  bool by_number() const { return !iterators_; }
   // Batches in an epoch, if none is missing.
   std::int64_t batches_per_epoch() const { return batches_; }
   // The elements that validation_split has set aside: [batches_per_epoch(),

@@ -1,13 +1,26 @@
 #include "train/monitor.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/error.h"
+#include "train/warn.h"
 
 namespace capstan {
+namespace {
+
+std::string NotMeasured(const Logs& logs, const std::string& monitor) {
+  return absl::StrCat(
+      "it watches '", monitor, "', which is not measured; there is ",
+      absl::StrJoin(logs, ", ", [](std::string* out, const auto& log) {
+        absl::StrAppend(out, log.first);
+      }));
+}
+
+}  // namespace
 
 MonitorMode ResolveMode(MonitorMode mode, const std::string& monitor) {
   if (mode != MonitorMode::kAuto) return mode;
@@ -17,22 +30,30 @@ MonitorMode ResolveMode(MonitorMode mode, const std::string& monitor) {
   return MonitorMode::kMin;
 }
 
-bool IsBetter(MonitorMode resolved, double value, double than,
+bool IsBetter(MonitorMode resolved, double value, std::optional<double> than,
               double min_delta) {
-  return resolved == MonitorMode::kMax ? value - std::abs(min_delta) > than
-                                       : value + std::abs(min_delta) < than;
+  if (std::isnan(value)) return false;
+  if (!than || std::isnan(*than)) return true;
+  return resolved == MonitorMode::kMax ? value - std::abs(min_delta) > *than
+                                       : value + std::abs(min_delta) < *than;
 }
 
 double MonitoredValue(const Logs& logs, const std::string& monitor) {
   const auto found = logs.find(monitor);
   if (found != logs.end()) return found->second;
-  throw Error(
-      ErrorCode::kNotFound,
-      absl::StrCat(
-          "it watches '", monitor, "', which is not measured; there ", "is ",
-          absl::StrJoin(logs, ", ", [](std::string* out, const auto& log) {
-            absl::StrAppend(out, log.first);
-          })));
+  throw Error(ErrorCode::kNotFound, NotMeasured(logs, monitor));
+}
+
+std::optional<double> FindMonitored(const Callback& callback, const Logs& logs,
+                                    const std::string& monitor, bool& found) {
+  const bool said = std::exchange(found, true);
+  const auto value = logs.find(monitor);
+  if (value != logs.end()) return value->second;
+  if (!said) {
+    Warn(callback, absl::StrCat(NotMeasured(logs, monitor),
+                                "; it does nothing until it is"));
+  }
+  return std::nullopt;
 }
 
 }  // namespace capstan

@@ -22,8 +22,35 @@ TEST(MonitorTest, IsBetterByMoreThanTheDelta) {
   EXPECT_FALSE(IsBetter(MonitorMode::kMin, 0.95, 1.0, 0.1));
   EXPECT_TRUE(IsBetter(MonitorMode::kMax, 1.2, 1.0, 0.1));
   EXPECT_FALSE(IsBetter(MonitorMode::kMax, 1.05, 1.0, 0.1));
-  EXPECT_FALSE(IsBetter(MonitorMode::kMin,
-                        std::numeric_limits<double>::quiet_NaN(), 1.0, 0));
+}
+
+TEST(MonitorTest, WhatIsNoNumberIsWorseThanAny) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const MonitorMode mode : {MonitorMode::kMin, MonitorMode::kMax}) {
+    EXPECT_FALSE(IsBetter(mode, nan, 1.0, 0));
+    EXPECT_FALSE(IsBetter(mode, nan, nan, 0));
+    EXPECT_FALSE(IsBetter(mode, nan, std::nullopt, 0));
+    EXPECT_TRUE(IsBetter(mode, 1.0, nan, 0.1));
+    EXPECT_TRUE(IsBetter(mode, 1.0, std::nullopt, 0.1));
+  }
+}
+
+TEST(MonitorTest, WhatIsNotMeasuredIsSaidOnce) {
+  const LambdaCallback callback({});
+  bool found = false;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(FindMonitored(callback, {{"loss", 1}}, "x", found), std::nullopt);
+  EXPECT_EQ(FindMonitored(callback, {{"loss", 1}}, "x", found), std::nullopt);
+  EXPECT_EQ(FindMonitored(callback, {{"x", 2}}, "x", found), 2);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "warning: LambdaCallback: it watches 'x', which is not measured; "
+            "there is loss; it does nothing until it is\n");
+  // Nor of what is there at first.
+  found = false;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(FindMonitored(callback, {{"x", 2}}, "x", found), 2);
+  EXPECT_EQ(FindMonitored(callback, {}, "x", found), std::nullopt);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

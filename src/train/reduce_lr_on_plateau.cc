@@ -23,19 +23,21 @@ void ReduceLROnPlateau::OnTrainBegin(Logs& /*logs*/) {
   best_.reset();
   waited_ = 0;
   cooling_ = 0;
+  found_ = false;
 }
 
 void ReduceLROnPlateau::OnEpochEnd(int /*epoch*/, Logs& logs) {
   const double rate = trainer().learning_rate();
   logs["learning_rate"] = rate;
-  if (best_ && !logs.contains(options_.monitor)) return;
-  const double value = MonitoredValue(logs, options_.monitor);
+  const std::optional<double> value =
+      FindMonitored(*this, logs, options_.monitor, found_);
+  if (!value) return;
   if (cooling_ > 0) {
     --cooling_;
     waited_ = 0;
   }
   const MonitorMode mode = ResolveMode(options_.mode, options_.monitor);
-  if (!best_ || IsBetter(mode, value, *best_, options_.min_delta)) {
+  if (IsBetter(mode, *value, best_, options_.min_delta)) {
     best_ = value;
     waited_ = 0;
     return;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -8,6 +9,7 @@
 #include "capstan/error.h"
 #include "capstan/trainer.h"
 #include "metrics/event_file.h"
+#include "train/callback_state.h"
 #include "train/this_process.h"
 
 namespace capstan {
@@ -26,8 +28,19 @@ struct TensorBoard::Files {
   }
   // That of validation is made when there is something to write to it.
   EventFile& Validation() {
-    if (validation == nullptr) validation = Create("validation");
+    if (validation == nullptr) {
+      validation = Create("validation");
+      if (restarted_at) ThrowIfError(validation->Restart(*restarted_at));
+    }
     return *validation;
+  }
+  // The steps are epochs; with points of batches, these too, of which the next
+  // is `batch`. The larger of the two then, so that nothing is dropped that
+  // does not come again.
+  void Restart(int epoch, int64_t batch) {
+    ThrowIfError(train->Restart(std::max<int64_t>(epoch, batch)));
+    if (validation != nullptr) ThrowIfError(validation->Restart(epoch));
+    restarted_at = epoch;
   }
 
   const RealClock clock;
@@ -35,6 +48,7 @@ struct TensorBoard::Files {
   std::unique_ptr<EventFile> train;
   std::unique_ptr<EventFile> validation;
   std::unique_ptr<EventFile> hparams;
+  std::optional<int> restarted_at;  // epoch
 };
 
 TensorBoard::TensorBoard(std::string directory, TensorBoardOptions options)
@@ -52,6 +66,7 @@ void TensorBoard::OnTrainBegin(Logs& /*logs*/) {
   files_ = std::make_shared<Files>(directory_);
   files_->train = files_->Create("train");
   last_point_ = trainer().iterations();
+  resumed_ = false;
   if (options_.hparams.empty()) return;
   std::vector<HParamMetric> metrics;
   for (const std::string& name : params().metrics) {
@@ -61,6 +76,14 @@ void TensorBoard::OnTrainBegin(Logs& /*logs*/) {
   files_->hparams = files_->Create("");
   ThrowIfError(files_->hparams->HParams(options_.hparams, metrics));
   ThrowIfError(files_->hparams->Flush());
+}
+
+void TensorBoard::OnEpochBegin(int epoch, Logs& /*logs*/) {
+  if (!std::exchange(resumed_, false)) return;
+  const int64_t iterations = trainer().iterations();
+  // Points come again of what comes again.
+  last_point_ = std::min(last_point_, iterations);
+  files_->Restart(epoch, options_.update_freq ? iterations + 1 : 0);
 }
 
 void TensorBoard::OnEpochEnd(int epoch, Logs& logs) {
@@ -99,6 +122,16 @@ void TensorBoard::OnTrainEnd(Logs& /*logs*/) {
     ThrowIfError(files_->hparams->Flush());
   }
   files_ = nullptr;
+}
+
+std::string TensorBoard::State() const {
+  return EncodeState({static_cast<double>(last_point_)});
+}
+
+void TensorBoard::SetState(const std::string& state) {
+  const auto numbers = DecodeState(state, 1);
+  if (numbers[0]) last_point_ = static_cast<int64_t>(*numbers[0]);
+  resumed_ = true;
 }
 
 }  // namespace capstan

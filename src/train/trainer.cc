@@ -48,13 +48,15 @@ Trainer::Impl::Impl(ClusterCoordinator coordinator_in, const Model& model_in,
     : coordinator(std::move(coordinator_in)),
       model(model_in),
       options(std::move(options_in)),
-      replicas(coordinator.CreatePerWorkerResource(model.impl().replicas)) {}
+      replicas(coordinator.CreatePerWorkerResource(model.impl().replicas)),
+      first_rate(RateOf(options.optimizer)) {}
 
 void Trainer::Impl::PublishIterations() {
   coordinator.Assign(IterationsName(), Tensor::Scalar(iterations));
 }
 
 void Trainer::Impl::Publish(const FitRecord& record) {
+  published = record;
   CoordinatorMaker::ImplOf(coordinator)
       ->dispatcher.variables()
       .records()
@@ -62,11 +64,25 @@ void Trainer::Impl::Publish(const FitRecord& record) {
 }
 
 void Trainer::Impl::AdoptRecord(const FitRecord& record) {
+  published = record;
   iterations = record.iterations;
-  if (!record.learning_rate) return;
   rate_set = record.learning_rate;
-  coordinator.SetLearningRate(rate_follows, *rate_set);
-  RateOf(options.optimizer) = *rate_set;
+  // The servers may have one that was set since, or that is none of the
+  // program's any more.
+  RateOf(options.optimizer) = rate_set ? LearningRate(*rate_set) : first_rate;
+  if (rate_follows.empty()) return;
+  coordinator.SetLearningRate(rate_follows, RateOf(options.optimizer));
+}
+
+bool Trainer::Impl::PassesOver(std::string_view what) {
+  if (!left || calls >= left->call) return false;
+  CoordinatorMaker::ImplOf(coordinator)
+      ->dispatcher.logger()
+      .Info(
+          "model '{}': {} is passed over, as it was done before the "
+          "coordinator was started again, and the servers have what came of it",
+          model.name(), what);
+  return true;
 }
 
 DataCount Trainer::Impl::Count(const Model::Impl::Table& table) {
@@ -117,13 +133,14 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
   }
   CreateModelVariables(impl_->coordinator, impl_->variables,
                        impl_->IterationsName(), model.name(),
-                       impl_->options.partitioner, !impl_->left.has_value());
-  // Before the first Fit, or while it was restoring a checkpoint.
-  if (impl_->left && impl_->left->call == 0) impl_->left.reset();
-  if (impl_->left) {
-    impl_->iterations = impl_->left->iterations;
-    impl_->rate_set = impl_->left->learning_rate;
-    if (impl_->rate_set) RateOf(impl_->options.optimizer) = *impl_->rate_set;
+                       impl_->options.partitioner,
+                       !impl_->left || impl_->left->restoring);
+  if (impl_->left && impl_->left->call == 0) {
+    // Before the first Fit, or while it was restoring a checkpoint.
+    impl_->was_restoring = impl_->left->restoring;
+    impl_->left.reset();
+  } else if (impl_->left) {
+    impl_->AdoptRecord(*impl_->left);
   } else {
     impl_->Publish({});
   }
@@ -134,6 +151,7 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
 Trainer::~Trainer() = default;
 
 void Trainer::SetLearningRate(double rate) {
+  if (impl_->PassesOver("SetLearningRate")) return;
   impl_->coordinator.SetLearningRate(impl_->rate_follows, rate);
   RateOf(impl_->options.optimizer) = rate;
   impl_->rate_set = rate;
@@ -142,10 +160,11 @@ void Trainer::SetLearningRate(double rate) {
 std::string Trainer::SaveCheckpoint(CheckpointManager& manager) {
   if (impl_->before_cut) impl_->before_cut();
   return manager.Save([this] {
-    FitRecord record;
+    FitRecord record = impl_->published;
     if (impl_->cut_record) {
       record = impl_->cut_record();
     } else {
+      // Between two Fits.
       record.iterations = impl_->iterations;
       record.learning_rate = impl_->rate_set;
     }
@@ -156,6 +175,11 @@ std::string Trainer::SaveCheckpoint(CheckpointManager& manager) {
 
 RestoreReport Trainer::RestoreCheckpoint(CheckpointManager& manager,
                                          const RestoreOptions& options) {
+  if (impl_->PassesOver("RestoreCheckpoint")) {
+    RestoreReport passed_over;
+    passed_over.records = manager.Records(options.name);
+    return passed_over;
+  }
   RestoreReport report = manager.Restore(options);
   const auto found = report.records.find(impl_->RecordKey());
   if (found != report.records.end()) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capstan/trainer.h"
@@ -28,8 +29,13 @@ struct Trainer::Impl {
   // Under which the servers keep where it is.
   std::string RecordKey() const { return "trainer/" + model.name(); }
   void Publish(const FitRecord& record);
-  // The counts and the learning rate are those of `record`.
+  // The counts and the learning rate are those of `record`, which is what the
+  // servers have.
   void AdoptRecord(const FitRecord& record);
+  // Whether the body of the program does again what a coordinator before this
+  // one has done, before the Fit that was cut off: what it sets there is older
+  // than what the servers hold. Says that `what` is passed over, if so.
+  bool PassesOver(std::string_view what);
 
   // How many elements a dataset has, as a worker sees it.
   DataCount Count(const Model::Impl::Table& table);
@@ -48,9 +54,13 @@ struct Trainer::Impl {
   std::uint64_t calls = 0;  // of Fit
   bool stopping = false;
   int resume_epoch = 0;
+  LearningRate first_rate;         // of the options that it was made with
   std::optional<double> rate_set;  // by SetLearningRate
-  // What a coordinator before this one, or a checkpoint, has left.
+  // What a coordinator before this one, a checkpoint or the last Fit has left.
   std::optional<FitRecord> left;
+  // A coordinator before this one was restoring a checkpoint.
+  bool was_restoring = false;
+  FitRecord published;  // what the servers keep
   // While Fit runs: schedules the rest of a round that has begun, as a
   // checkpoint is cut between rounds.
   std::function<void()> before_cut;

@@ -1,26 +1,101 @@
 // The values of a model: read, set, saved and loaded.
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/open_folder.h"
 #include "capstan/error.h"
+#include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_file.h"
+#include "coordinator/front.h"
+#include "coordinator/import_variables.h"
+#include "coordinator/queue_pause.h"
+#include "dataset/input_file.h"
 #include "tensor/view.h"
-#include "train/saved_values.h"
 #include "train/trainer_impl.h"
 
 namespace capstan {
 namespace {
 
-void CheckFits(const VariableSpec& spec, const Tensor& value) {
-  if (value.dtype() == spec.dtype && value.shape() == spec.shape) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              absl::StrCat("variable '", spec.name, "' is ",
-                           Describe(spec.dtype, spec.shape), ", and its value ",
-                           Describe(value.view())));
+// A value that a variable is to have.
+struct Offered {
+  DType dtype;
+  Shape shape;
+};
+using OfferedValues = std::map<std::string, Offered>;
+
+// Whether dtypes may differ, as they are converted.
+enum class Types { kSame, kAny };
+
+absl::Status CheckFits(const VariableSpec& spec, const Offered& value,
+                       Types types) {
+  const bool type_fits = types == Types::kAny || value.dtype == spec.dtype;
+  if (type_fits && value.shape == spec.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "variable '", spec.name, "' is ", Describe(spec.dtype, spec.shape),
+      ", and its value ", Describe(value.dtype, value.shape)));
 }
+
+// InvalidArgument, naming the variable, unless all variables of the model are
+// there, with or without the iterations, and nothing else.
+absl::Status CheckValues(const Trainer::Impl& trainer,
+                         const OfferedValues& values, Types types) {
+  std::set<std::string> known;
+  for (const ModelVariable& variable : trainer.variables) {
+    const auto found = values.find(variable.spec.name);
+    if (found == values.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "there is no value for variable '", variable.spec.name, "'"));
+    }
+    CAPSTAN_RETURN_IF_ERROR(CheckFits(variable.spec, found->second, types));
+    known.insert(variable.spec.name);
+  }
+  for (const auto& [name, value] : values) {
+    if (known.contains(name)) continue;
+    if (name != trainer.IterationsName()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model '", trainer.model.name(), "' has no variable '",
+          absl::Utf8SafeCHexEscape(name), "'"));
+    }
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckFits({.name = name, .shape = {}, .dtype = DType::kI64}, value,
+                  Types::kSame));
+  }
+  return absl::OkStatus();
+}
+
+// As long as it lives nothing changes the values, of a Fit that is under way
+// and of the program's: they are as between two steps, or rounds of steps.
+class Stillness {
+ public:
+  // Throws kFailedPrecondition if a step has failed, which is still reported.
+  explicit Stillness(Trainer::Impl& trainer)
+      : front_(CoordinatorMaker::ImplOf(trainer.coordinator)) {
+    // Before the queue is held: the rest of a round is what it still gives out.
+    trainer.before_cut();
+    no_updates_ = std::unique_lock(front_->applying);
+    pause_.emplace(front_->dispatcher.shared_queue());
+    ThrowIfError(front_->dispatcher.queue().AwaitQuiet(kDrainTimeout));
+  }
+
+ private:
+  const std::shared_ptr<CoordinatorMaker::Impl> front_;
+  std::unique_lock<std::shared_mutex> no_updates_;
+  std::optional<QueuePause> pause_;
+};
 
 }  // namespace
 
 std::map<std::string, Tensor> Trainer::Values() {
+  // Functions of the program's own, outside of Fit, are its own business.
+  std::optional<Stillness> stillness;
+  if (impl_->before_cut) stillness.emplace(*impl_);
   std::vector<std::string> names;
   for (const ModelVariable& variable : impl_->variables) {
     names.push_back(variable.spec.name);
@@ -30,52 +105,59 @@ std::map<std::string, Tensor> Trainer::Values() {
   for (size_t i = 0; i < names.size(); ++i) {
     values.emplace(names[i], std::move(tensors[i]));
   }
-  values.emplace(impl_->IterationsName(), Tensor::Scalar(impl_->iterations));
+  // With the steps that are in the values, and wait for their turn to report.
+  const std::int64_t iterations =
+      stillness ? impl_->cut_record().iterations : impl_->iterations;
+  values.emplace(impl_->IterationsName(), Tensor::Scalar(iterations));
   return values;
 }
 
 void Trainer::SetValues(const std::map<std::string, Tensor>& values) {
+  if (impl_->PassesOver("SetValues")) return;
+  OfferedValues offered;
   std::vector<VariableUpdate> updates;
-  for (const ModelVariable& variable : impl_->variables) {
-    const auto found = values.find(variable.spec.name);
-    if (found == values.end()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  absl::StrCat("there is no value for variable '",
-                               variable.spec.name, "'"));
-    }
-    CheckFits(variable.spec, found->second);
-    updates.push_back({variable.spec.name, found->second});
+  for (const auto& [name, value] : values) {
+    offered.emplace(name, Offered{value.dtype(), value.shape()});
+    updates.push_back({name, value});
   }
-  const auto iterations = values.find(impl_->IterationsName());
-  const bool counted = iterations != values.end();
-  if (counted) {
-    CheckFits({.name = iterations->first, .shape = {}, .dtype = DType::kI64},
-              iterations->second);
-    updates.push_back({iterations->first, iterations->second});
-  }
-  if (values.size() != updates.size()) {
-    for (const auto& [name, value] : values) {
-      bool known = false;
-      for (const VariableUpdate& update : updates) {
-        known = known || update.variable == name;
-      }
-      if (known) continue;
-      throw Error(ErrorCode::kInvalidArgument,
-                  absl::StrCat("the model '", impl_->model.name(),
-                               "' has no variable '", name, "'"));
-    }
-  }
+  ThrowIfError(CheckValues(*impl_, offered, Types::kSame));
   impl_->coordinator.Apply(Operation::kSet, updates);
-  if (counted) impl_->iterations = iterations->second.Values<int64_t>()[0];
+  const auto iterations = values.find(impl_->IterationsName());
+  if (iterations != values.end()) {
+    impl_->iterations = iterations->second.Values<int64_t>()[0];
+  }
 }
 
 void Trainer::Save(const std::string& path) {
-  SaveValues(
-      path, {.values = Values(), .metadata = {{"model", impl_->model.name()}}});
+  const std::map<std::string, Tensor> values = Values();
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : values) {
+    tensors.push_back({name, value.view()});
+  }
+  const FileInFolder file = OpenFolderOf(path, IfMissing::kCreate);
+  ThrowIfError(WriteSafetensors(*file.folder, file.name, tensors,
+                                {{"model", impl_->model.name()}}));
 }
 
 void Trainer::Load(const std::string& path) {
-  SetValues(LoadValues(path).values);
+  if (impl_->PassesOver(absl::StrCat("Load of '", path, "'"))) return;
+  const std::unique_ptr<TensorFile> file = ValueOrThrow(OpenTensorFile(
+      ValueOrThrow(OpenInputFile(path)), path,
+      TensorFormatOf(path).value_or(TensorFormat::kSafetensors)));
+  OfferedValues offered;
+  std::set<std::string> names;
+  for (const FileTensor& tensor : file->tensors()) {
+    offered.emplace(tensor.name, Offered{tensor.dtype, tensor.shape});
+    names.insert(tensor.name);
+  }
+  ThrowIfError(WithContext(CheckValues(*impl_, offered, Types::kAny), path));
+  if (impl_->before_cut) impl_->before_cut();
+  ThrowIfError(ImportFrom(*CoordinatorMaker::ImplOf(impl_->coordinator), *file,
+                          {}, &names)
+                   .status());
+  if (!names.contains(impl_->IterationsName())) return;
+  impl_->iterations =
+      impl_->coordinator.Read(impl_->IterationsName()).Values<int64_t>()[0];
 }
 
 }  // namespace capstan

@@ -26,8 +26,7 @@ absl::StatusOr<ShardMap> SetLearningRate(const ShardMap& map,
     }
     std::visit([&](auto& rule) { rule.learning_rate = rate; }, optimizer->rule);
   }
-  return ShardMap::Make(map.generation(), map.version() + 1, map.servers(),
-                        std::move(entries), map.next_id());
+  return map.Next(std::move(entries));
 }
 
 }  // namespace capstan

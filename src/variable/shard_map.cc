@@ -19,7 +19,7 @@ absl::Status Refuse(const VariableEntry& entry, const std::string& why) {
 }
 
 absl::Status CheckShard(const VariableEntry& entry, const ShardPlace& shard,
-                        int64_t begin, uint32_t servers) {
+                        int64_t begin, const ShardMap& map) {
   const auto refuse = [&](const std::string& why) {
     return Refuse(entry, absl::StrCat("the shard of rows [", shard.begin, ", ",
                                       shard.end, ") ", why));
@@ -36,14 +36,18 @@ absl::Status CheckShard(const VariableEntry& entry, const ShardPlace& shard,
     return refuse(absl::StrCat("has more than ", kMaxShardRows,
                                " rows; use more shards"));
   }
-  if (shard.server >= servers) {
+  if (shard.server >= map.servers()) {
     return refuse(absl::StrCat("is on server ", shard.server,
-                               ", but the map is of ", servers));
+                               ", but the map is of ", map.servers()));
+  }
+  if (!map.Serves(shard.server)) {
+    return refuse(
+        absl::StrCat("is on server ", shard.server, ", which is left out"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckEntry(const VariableEntry& entry, uint32_t servers) {
+absl::Status CheckEntry(const VariableEntry& entry, const ShardMap& map) {
   CAPSTAN_RETURN_IF_ERROR(ValidateSpec(entry.spec));
   if (entry.id == UINT32_MAX) {
     return Refuse(entry, absl::StrCat("the id is ", entry.id,
@@ -58,12 +62,28 @@ absl::Status CheckEntry(const VariableEntry& entry, uint32_t servers) {
   }
   int64_t begin = 0;
   for (const ShardPlace& shard : entry.shards) {
-    CAPSTAN_RETURN_IF_ERROR(CheckShard(entry, shard, begin, servers));
+    CAPSTAN_RETURN_IF_ERROR(CheckShard(entry, shard, begin, map));
     begin = shard.end;
   }
   if (begin != rows) {
     return Refuse(entry,
                   absl::StrCat("its shards end at row ", begin, " of ", rows));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLeftOut(const std::vector<uint32_t>& left_out,
+                          uint32_t servers) {
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    if (left_out[i] >= servers || (i > 0 && left_out[i] <= left_out[i - 1])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "server ", left_out[i], " is left out of a map of ", servers,
+          i > 0 ? absl::StrCat(", after ", left_out[i - 1]) : ""));
+    }
+  }
+  if (!left_out.empty() && left_out.size() == servers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "all ", servers, " servers are left out of the map: none would serve"));
   }
   return absl::OkStatus();
 }
@@ -84,21 +104,24 @@ size_t VariableEntry::row_bytes() const {
 absl::StatusOr<ShardMap> ShardMap::Make(uint64_t generation, uint64_t version,
                                         uint32_t servers,
                                         std::vector<VariableEntry> entries,
-                                        uint32_t next_id) {
+                                        uint32_t next_id,
+                                        std::vector<uint32_t> left_out) {
   if (servers > kMaxServers) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a map of ", servers, " servers; the most is ", kMaxServers));
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckLeftOut(left_out, servers));
   ShardMap map;
   map.generation_ = generation;
   map.version_ = version;
   map.servers_ = servers;
   map.next_id_ = next_id;
+  map.left_out_ = std::move(left_out);
   map.by_name_.reserve(entries.size());
   map.by_id_.reserve(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     const VariableEntry& entry = entries[i];
-    CAPSTAN_RETURN_IF_ERROR(CheckEntry(entry, servers));
+    CAPSTAN_RETURN_IF_ERROR(CheckEntry(entry, map));
     if (!map.by_name_.emplace(entry.spec.name, i).second) {
       return Refuse(entry, "there are two of that name");
     }
@@ -109,6 +132,16 @@ absl::StatusOr<ShardMap> ShardMap::Make(uint64_t generation, uint64_t version,
   }
   map.entries_ = std::move(entries);
   return map;
+}
+
+absl::StatusOr<ShardMap> ShardMap::Next(
+    std::vector<VariableEntry> entries) const {
+  return Make(generation_, version_ + 1, servers_, std::move(entries), next_id_,
+              left_out_);
+}
+
+bool ShardMap::Serves(uint32_t server) const {
+  return !std::binary_search(left_out_.begin(), left_out_.end(), server);
 }
 
 const VariableEntry* ShardMap::Find(std::string_view name) const {
@@ -135,8 +168,7 @@ absl::StatusOr<ShardMap> DropVariables(const ShardMap& map,
   for (const VariableEntry& entry : map.entries()) {
     if (!dropped.contains(entry.spec.name)) kept.push_back(entry);
   }
-  return ShardMap::Make(map.generation(), map.version() + 1, map.servers(),
-                        std::move(kept), map.next_id());
+  return map.Next(std::move(kept));
 }
 
 Partitioner DefaultPartitioner(uint32_t servers) {

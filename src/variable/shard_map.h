@@ -50,14 +50,29 @@ class ShardMap {
   //
   // `next_id` is above all ids that the job has ever used, those of dropped
   // variables too; it is raised above those of the entries.
+  //
+  // `left_out` are servers that the job goes on without, ascending; there must
+  // be another one.
   static absl::StatusOr<ShardMap> Make(uint64_t generation, uint64_t version,
                                        uint32_t servers,
                                        std::vector<VariableEntry> entries,
-                                       uint32_t next_id = 1);
+                                       uint32_t next_id = 1,
+                                       std::vector<uint32_t> left_out = {});
+  // The map after this one: with other entries, one version higher, and all
+  // else as it is.
+  absl::StatusOr<ShardMap> Next(std::vector<VariableEntry> entries) const;
 
   uint64_t generation() const { return generation_; }
   uint64_t version() const { return version_; }
+  // All that the job has, those that are left out too: their numbers stay.
   uint32_t servers() const { return servers_; }
+  // They hold nothing, and nobody asks them.
+  std::span<const uint32_t> left_out() const { return left_out_; }
+  bool Serves(uint32_t server) const;
+  // How many do.
+  uint32_t num_serving() const {
+    return servers_ - static_cast<uint32_t>(left_out_.size());
+  }
   uint32_t next_id() const { return next_id_; }
   std::span<const VariableEntry> entries() const { return entries_; }
 
@@ -70,6 +85,7 @@ class ShardMap {
   uint64_t version_ = 0;
   uint32_t servers_ = 0;
   uint32_t next_id_ = 1;
+  std::vector<uint32_t> left_out_;
   std::vector<VariableEntry> entries_;
   absl::flat_hash_map<std::string, size_t> by_name_;
   absl::flat_hash_map<uint32_t, size_t> by_id_;
@@ -101,6 +117,13 @@ absl::StatusOr<ShardMap> DropVariables(const ShardMap& map,
 absl::StatusOr<ShardMap> SetLearningRate(const ShardMap& map,
                                          std::span<const std::string> names,
                                          const LearningRate& rate);
+
+// `map` as the first of `generation`, on the servers without `left_out`: the
+// same variables, cut as they are. If those were left out already, everything
+// stays where it is; else all shards are placed anew, as AddVariables does it.
+// InvalidArgument if no server would be left.
+absl::StatusOr<ShardMap> PlaceAnew(const ShardMap& map, uint64_t generation,
+                                   std::vector<uint32_t> left_out);
 
 // The default: MinSize(256 KiB, at most one shard per server).
 Partitioner DefaultPartitioner(uint32_t servers);

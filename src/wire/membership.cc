@@ -26,6 +26,8 @@ void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
   message.set_resident_bytes(report.resident_bytes);
   Fill(*message.mutable_office(), report.office);
   message.set_insecure(report.insecure);
+  message.set_generation(report.generation);
+  for (const uint32_t server : report.left_out) message.add_left_out(server);
 }
 
 TaskReport Read(const wire::TaskReportMessage& message) {
@@ -38,6 +40,8 @@ TaskReport Read(const wire::TaskReportMessage& message) {
   report.resident_bytes = message.resident_bytes();
   report.office = Read(message.office());
   report.insecure = message.insecure();
+  report.generation = message.generation();
+  report.left_out.assign(message.left_out().begin(), message.left_out().end());
   return report;
 }
 

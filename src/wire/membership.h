@@ -39,6 +39,10 @@ struct TaskReport {
   uint64_t resident_bytes = 0;
   Office office;          // whom it obeys
   bool insecure = false;  // reachable from other machines without TLS
+  // Of a parameter server that holds variables: which history they are of, and
+  // the indices of the servers that it has gone on without. Else 0, and none.
+  uint64_t generation = 0;
+  std::vector<uint32_t> left_out = {};
 
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };

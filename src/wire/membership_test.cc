@@ -19,6 +19,8 @@ TaskReport Report() {
   report.resident_bytes = uint64_t{1} << 40;
   report.office = {.term = 3, .holder = 9};
   report.insecure = true;
+  report.generation = uint64_t{1} << 60;
+  report.left_out = {0, 7};
   return report;
 }
 

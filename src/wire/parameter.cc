@@ -278,6 +278,7 @@ std::string EncodeInstallRequest(const InstallRequest& request) {
   message.set_watermark(request.watermark);
   message.set_map(request.map);
   message.set_record(request.record);
+  message.set_follows(request.follows);
   return message.SerializeAsString();
 }
 
@@ -291,6 +292,7 @@ absl::StatusOr<InstallRequest> DecodeInstallRequest(std::string_view body) {
   request.watermark = message.watermark();
   request.map = message.map();
   request.record = message.record();
+  request.follows = message.follows();
   return request;
 }
 
@@ -307,6 +309,7 @@ std::string EncodeStoreReport(const StoreReport& report) {
   message.set_bytes_limit(report.bytes_limit);
   message.set_fenced(report.fenced);
   message.set_last_step(report.last_step);
+  for (const uint32_t server : report.left_out) message.add_left_out(server);
   message.set_record(report.record);
   for (const VariableReport& variable : report.variables) {
     FillVariable(*message.add_variables(), variable);
@@ -328,6 +331,7 @@ absl::StatusOr<StoreReport> DecodeStoreReport(std::string_view body) {
   report.bytes_limit = message.bytes_limit();
   report.fenced = message.fenced();
   report.last_step = message.last_step();
+  report.left_out.assign(message.left_out().begin(), message.left_out().end());
   report.record = message.record();
   for (const wire::VariableReportMessage& variable : message.variables()) {
     report.variables.push_back(ReadVariable(variable));

@@ -143,6 +143,9 @@ struct InstallRequest {
   uint64_t watermark = 0;  // of a new generation
   std::string map;
   std::string record = {};  // of a new generation
+  // Another map of this generation was installed before: a server that has
+  // none was started again since, and must not make its variables anew.
+  bool follows = false;
   friend bool operator==(const InstallRequest&,
                          const InstallRequest&) = default;
 };
@@ -181,6 +184,7 @@ struct StoreReport {
   // its round; 0 if none has.
   uint64_t last_step = 0;
   std::string record = {};  // came with `watermark` or an earlier one
+  std::vector<uint32_t> left_out = {};  // of its shard map
   std::vector<VariableReport> variables;
   friend bool operator==(const StoreReport&, const StoreReport&) = default;
 };

@@ -56,7 +56,8 @@ TEST(ParameterTest, RequestsComeBackAsTheyWere) {
   const InstallRequest install = {.term = 2,
                                   .watermark = 5,
                                   .map = std::string("\0\xff", 2),
-                                  .record = std::string("\xff\0", 2)};
+                                  .record = std::string("\xff\0", 2),
+                                  .follows = true};
   EXPECT_EQ(*DecodeInstallRequest(EncodeInstallRequest(install)), install);
 }
 
@@ -74,6 +75,7 @@ TEST(ParameterTest, AnswersComeBackAsTheyWere) {
   report.bytes_limit = 7;
   report.fenced = 8;
   report.last_step = 9;
+  report.left_out = {1, 3};
   report.record = std::string("\0\xff", 2);
   VariableReport variable;
   variable.name = "w\xff";

@@ -461,6 +461,7 @@ std::string EncodeShardMap(const ShardMap& map) {
   message.set_version(map.version());
   message.set_servers(map.servers());
   message.set_next_id(map.next_id());
+  for (const uint32_t server : map.left_out()) message.add_left_out(server);
   for (const VariableEntry& entry : map.entries()) {
     wire::VariableEntryMessage& variable = *message.add_entries();
     variable.set_id(entry.id);
@@ -486,7 +487,8 @@ absl::StatusOr<ShardMap> DecodeShardMap(std::string_view bytes) {
   }
   return ShardMap::Make(message.generation(), message.version(),
                         message.servers(), std::move(entries),
-                        message.next_id());
+                        message.next_id(),
+                        {message.left_out().begin(), message.left_out().end()});
 }
 
 }  // namespace capstan

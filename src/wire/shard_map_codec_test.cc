@@ -165,6 +165,8 @@ bool Same(const T& a, const T& b) {
 bool Same(const ShardMap& a, const ShardMap& b) {
   return a.generation() == b.generation() && a.version() == b.version() &&
          a.servers() == b.servers() && a.next_id() == b.next_id() &&
+         std::equal(a.left_out().begin(), a.left_out().end(),
+                    b.left_out().begin(), b.left_out().end()) &&
          std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(),
                     b.entries().end(),
                     [](const VariableEntry& x, const VariableEntry& y) {
@@ -189,7 +191,10 @@ class SpecMaker {
       specs.push_back(Spec(absl::StrCat("v\xc3\xa4r", i)));
       if (i > 0 && Flip()) specs.back().colocate_with = specs[0].name;
     }
-    return AddVariables(map, std::move(specs), MinSize(64, servers)).value();
+    map = AddVariables(map, std::move(specs), MinSize(64, servers)).value();
+    if (servers == 1 || Flip()) return map;
+    const auto left_out = static_cast<uint32_t>(random_.Below(servers));
+    return PlaceAnew(map, map.generation(), {left_out}).value();
   }
 
   VariableSpec Spec(std::string name) {

@@ -68,8 +68,13 @@ struct SnapshotReadRequest {
 // A directory that the caller and the server should both see, named by its
 // path below the server's root for checkpoints. Proof of that is the file
 // `probe` in it, which the caller has made with `probe_content`.
+//
+// At most so many names, each as CheckFileName has it (checkpoint/manifest.h);
+// the last, a checkpoint's, may begin with ".tmp-". It is a place for
+// checkpoints, not a tree.
+inline constexpr size_t kMostDirectoryNames = 16;
 struct SharedDirectory {
-  std::vector<std::string> path = {};  // names; the last may begin with ".tmp-"
+  std::vector<std::string> path = {};
   std::string probe = {};
   std::string probe_content = {};
   friend bool operator==(const SharedDirectory&,

@@ -36,7 +36,8 @@ Task<absl::Status> Step::Prepare() {
     co_return absl::OkStatus();
   }
   const ReadOptions options = Reading();
-  co_return co_await client_.Refresh(options.timeout, options.cancellation);
+  co_return co_await client_.Refresh(options.timeout, options.cancellation,
+                                     id_.fence.generation);
 }
 
 Task<absl::StatusOr<std::vector<Tensor>>> Step::Read(

@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -19,7 +20,8 @@ import threading
 import time
 import unittest
 
-from processes import BIN, CAPSTAN, PATIENCE, environment, free_ports
+from processes import (BIN, CAPSTAN, PATIENCE, environment, free_ports,
+                       logged_epochs)
 
 PROGRAM = BIN / "train_program"
 # As in train_program.cc.
@@ -34,10 +36,10 @@ class Job:
     """A job of real processes, with the directory for checkpoints that
     `roots` has for a kind of task. `with`: ends all of them."""
 
-    def __init__(self, mode, places=(), workers=3, servers=2, roots=None):
+    def __init__(self, mode, places=(), workers=3, servers=2, roots=None,
+                 wait=None, command=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-ckpt-"))
-        self.saved = self.folder / "saved"
-        self.saved.mkdir(mode=0o700)
+        self.saved = self.folder / "saved"  # which the tasks make
         self.roots = {job: str(self.folder / name)
                       for job, name in (roots or {}).items()}
         ports = free_ports(1 + workers + servers)
@@ -45,10 +47,13 @@ class Job:
         self.cluster = {"chief": address[:1],
                         "worker": address[1:1 + workers],
                         "ps": address[1 + workers:]}
-        self.command = [str(PROGRAM), mode, str(self.folder), f"every={EVERY}",
-                        *[f"fit={place}" for place in places]]
+        self.command = command or [
+                        str(PROGRAM), mode, str(self.folder), f"every={EVERY}",
+                        *[f"fit={place}" for place in places],
+                        *([f"wait={wait}"] if wait is not None else [])]
         self.tasks = {}
         self.text = []
+        self.variables = {}  # of what is started from now on
         self.start_others()
 
     def __enter__(self):
@@ -71,7 +76,8 @@ class Job:
         root = self.roots.get(job, str(self.saved))
         self.tasks[job, index] = subprocess.Popen(
             self.command, cwd=self.folder, text=True,
-            env=environment(TF_CONFIG=config, CAPSTAN_CHECKPOINT_DIR=root),
+            env=environment(TF_CONFIG=config, CAPSTAN_CHECKPOINT_DIR=root,
+                            **self.variables),
             stdin=subprocess.DEVNULL, stdout=stdout or log,
             stderr=subprocess.STDOUT)
         log.close()
@@ -143,8 +149,13 @@ class CheckpointProcessesTest(unittest.TestCase):
         print(f"CAPSTAN_TEST_SEED={seed}", flush=True)
         self.random = random.Random(seed)
 
+    def check_logged_once(self, job):
+        self.assertEqual(logged_epochs(job.folder), ([0, 1, 2], [0, 1, 2]))
+
     def check_same_as_without_faults(self, job):
+        self.check_logged_once(job)
         self.assertEqual(job.results()["iterations"], str(STEPS), job.log())
+        self.assertEqual(job.results()["applied"], str(STEPS), job.log())
         [reference] = job.said("reference")
         self.assertEqual(job.results()["parameters"], reference, job.log())
 
@@ -271,6 +282,138 @@ class CheckpointProcessesTest(unittest.TestCase):
             job.end(self)
             self.check_same_as_without_faults(job)
 
+    def back(self, job):
+        """The lines in which Fit says that it has gone back."""
+        return [line for line in job.text if ": back to " in line]
+
+    def test_the_others_take_over_from_a_server_that_stays_away(self):
+        for mode in ("sync", "async"):
+            places = sorted(self.random.sample(range(EVERY, STEPS - 20), 2))
+            left = {place: index for place, index
+                    in zip(places, self.random.sample(range(3), 2))}
+            with self.subTest(mode), \
+                    Job(mode, places, servers=3, wait=300) as job:
+
+                def kill(place, left=left, job=job):
+                    if place in left:
+                        job.kill("ps", left.pop(place))
+
+                code = job.run_chief(kill, patience=2 * PATIENCE)
+                self.assertEqual(code, 0, job.log())
+                job.end(self)
+                self.assertFalse(left)
+                back = self.back(job)
+                self.assertEqual(len(back), 2, job.log())
+                self.assertRegex(back[0], r"went on, without ps/[0-9]$")
+                self.assertRegex(back[1], r"went on, without ps/., ps/.$")
+                self.assertIn("1 of 3 servers hold the variables", job.log())
+                self.assertEqual(job.results()["iterations"], str(STEPS))
+                if mode == "sync":
+                    self.check_same_as_without_faults(job)
+                # The newest is of one server.
+                newest = max(job.saved.iterdir(),
+                             key=lambda path: int(path.name.split("-")[1]))
+                self.assertEqual(len(list(newest.iterdir())), 2)
+
+    def test_a_coordinator_that_comes_back_alone_from_the_loss_of_a_server(
+            self):
+        for mode in ("sync", "async"):
+            place = self.random.randrange(2 * EVERY, STEPS - 20)
+            index = self.random.randrange(2)
+            with self.subTest(mode), Job(mode, [place]) as job:
+                code = job.run_chief(lambda at, place=place: at == place)
+                self.assertIsNone(code, job.log())
+                # Before Fit has gone on without it, or has even noticed.
+                job.kill("ps", index)
+                job.kill("chief", 0)
+                job.variables = {"CAPSTAN_START_TIMEOUT": "5"}
+                code = job.run_chief(patience=2 * PATIENCE)
+                self.assertEqual(code, 0, job.log())
+                job.end(self)
+                self.assertIn("the job goes on without 1 of 5 tasks",
+                              job.log())
+                # From the checkpoint: the one that was complete.
+                begun = [int(first) for first in job.said("first")]
+                self.assertLessEqual(begun[1], place + WINDOW, begun)
+                self.assertGreater(begun[1], place - 2 * EVERY - WINDOW, begun)
+                self.assertEqual(job.results()["iterations"], str(STEPS))
+                if mode == "sync":
+                    self.check_same_as_without_faults(job)
+                newest = max(job.saved.iterdir(),
+                             key=lambda path: int(path.name.split("-")[1]))
+                self.assertEqual(
+                    sorted(path.name for path in newest.iterdir()),
+                    ["manifest.json", f"server-{1 - index}.safetensors"])
+
+    def check_taken_back(self, leave, come_back):
+        """`leave` and `come_back` are called with the job and a server."""
+        places = [EVERY + 10, 2 * EVERY + 10]
+        index = self.random.randrange(2)
+        left = dict(zip(places, (leave, come_back)))
+        with Job("sync", places, wait=300) as job:
+
+            def act(place):
+                if place in left:
+                    left.pop(place)(job, index)
+
+            code = job.run_chief(act, patience=2 * PATIENCE)
+            self.assertEqual(code, 0, job.log())
+            job.end(self)
+            self.assertFalse(left)
+            self.assertIn(f"linear: ps/{index} answers again and gets its part "
+                          "back", job.text)
+            back = self.back(job)
+            self.assertEqual(len(back), 2, job.log())
+            self.assertTrue(back[0].endswith(f", without ps/{index}"), back)
+            # At the end of an epoch, with nothing that is done again.
+            self.assertRegex(back[1], r"batch 1 of 301\): 0 batches, .* went "
+                             r"on$")
+            self.check_same_as_without_faults(job)
+            newest = max(job.saved.iterdir(),
+                         key=lambda path: int(path.name.split("-")[1]))
+            self.assertEqual(len(list(newest.iterdir())), 3)
+
+    def test_a_server_that_returns_gets_its_part_again(self):
+        self.check_taken_back(lambda job, index: job.kill("ps", index),
+                              lambda job, index: job.start("ps", index))
+
+    def test_a_server_that_hung_has_nothing_that_anybody_reads(self):
+        def send(number):
+            return lambda job, index: (
+                job.tasks["ps", index].send_signal(number))
+
+        self.check_taken_back(send(signal.SIGSTOP), send(signal.SIGCONT))
+
+    def test_a_coordinator_killed_while_the_job_is_without_a_server(self):
+        places = [EVERY + 10, 3 * EVERY + 10, EPOCH + 3 * EVERY]
+        index = self.random.randrange(2)
+        with Job("sync", places, wait=300) as job:
+
+            def kill_server(place):
+                if place == places[0] and len(job.said("at fit")) == 1:
+                    job.kill("ps", index)
+                return place == places[1]
+
+            self.assertIsNone(job.run_chief(kill_server), job.log())
+            job.kill("chief", 0)
+            # The server stays away, and then is there, with nothing.
+            self.assertIsNone(job.run_chief(lambda place: place == places[2]),
+                              job.log())
+            job.kill("chief", 0)
+            job.start("ps", index)
+            self.assertEqual(job.run_chief(), 0, job.log())
+            job.end(self)
+            self.check_same_as_without_faults(job)
+            # They have taken over what the servers have: else they would know
+            # of nothing before Fit restores a checkpoint.
+            begun = [int(begun) for begun in job.said("begins")]
+            self.assertEqual(begun[0], 0)
+            self.assertGreater(begun[1], EVERY, begun)
+            self.assertGreater(begun[2], EPOCH, begun)
+            self.assertTrue(self.back(job)[0].endswith(f"without ps/{index}"))
+            self.assertIn(f"linear: ps/{index} answers again and gets its part "
+                          "back", job.text)
+
     def test_async_training_counts_each_step_once(self):
         places = sorted(self.random.sample(range(EVERY, STEPS - 20), 3))
         with Job("async", places) as job:
@@ -288,6 +431,7 @@ class CheckpointProcessesTest(unittest.TestCase):
             self.assertEqual(job.run_chief(), 0, job.log())
             job.end(self)
             self.assertEqual(job.results()["iterations"], str(STEPS))
+            self.check_logged_once(job)
             self.check_whole(job.saved)
 
 

@@ -110,6 +110,17 @@ class Processes(Job):
         self.expect_end({"chief/0": 1, "worker/0": 0, "ps/0": 0, "ps/1": 0})
         self.assertIn("the body was told to fail", self.log("chief/0"))
 
+    def test_body_that_fails_is_not_tried_again_by_capstan_run(self):
+        # The tasks have left with the job: another chief would wait for them.
+        done = subprocess.run(
+            [CAPSTAN, "run", "-w", "1", "-s", "1", "--max-restarts", "10", "--",
+             "sh", "-c", f"echo fail | {PROGRAM}"], text=True, cwd=self.dir,
+            env=environment(), capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertNotIn("restarting", done.stderr)
+        self.assertIn("the body was told to fail",
+                      done.stderr.splitlines()[-1])
+
     def test_killed_task_is_shown_and_rejoins(self):
         self.start_all()
         self.tasks["worker/0"].kill()

@@ -19,11 +19,12 @@ import threading
 import time
 import unittest
 
-from processes import BIN, PATIENCE, environment, free_ports
+from processes import BIN, PATIENCE, environment, free_ports, logged_epochs
 
 PROGRAM = BIN / "train_program"
 # As in train_program.cc.
-STEPS = 3 * 301
+EPOCHS = 3
+STEPS = EPOCHS * 301
 STEP = 0.004  # seconds, about: a kill comes so long after its place
 # Steps that may have ended since the servers were last told (train/fit_resume.cc
 # and coordinator/dispatcher.cc): in 0.25 s, of three workers.
@@ -146,16 +147,21 @@ class CoordinatorRestartTest(unittest.TestCase):
             print(f"{mode}: coordinator killed {kills} times in "
                   f"{time.monotonic() - begin:.1f} s", flush=True)
             self.assertEqual(kills, KILLS)
+            epochs = list(range(EPOCHS))
+            self.assertEqual(logged_epochs(job.folder), (epochs, epochs))
             return job.results(), job.said("reference")
 
     def test_sync_is_bitwise_what_it_is_without_faults(self):
         results, [reference] = self.run_with_kills("sync")
         self.assertEqual(results["iterations"], str(STEPS))
+        self.assertEqual(results["applied"], str(STEPS))
         self.assertEqual(results["parameters"], reference)
 
     def test_async_does_each_step_once(self):
         results, _ = self.run_with_kills("async")
         self.assertEqual(results["iterations"], str(STEPS))
+        # Not what the coordinator has counted: what the servers have done.
+        self.assertEqual(results["applied"], str(STEPS))
 
 
 if __name__ == "__main__":

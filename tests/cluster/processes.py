@@ -1,6 +1,7 @@
 """What the tests of real processes share. Takes the folder of the programs from
 the command line: TEST.py BIN_DIR."""
 
+import json
 import os
 import pathlib
 import random
@@ -27,6 +28,14 @@ def free_ports(count):
     for one in sockets:
         one.close()
     return ports
+
+
+def logged_epochs(folder):
+    """Those that train_program has logged, as CSV and as JSON."""
+    rows = (folder / "log.csv").read_text().splitlines()[1:]
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return ([int(row.split(",")[0]) for row in rows],
+            [json.loads(line)["epoch"] for line in lines])
 
 
 def environment(**variables):

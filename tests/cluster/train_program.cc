@@ -1,17 +1,20 @@
 // Trains, evaluates and asks a small model, and prints what came of it, to the
 // last bit.
 //
-//   train_program sync|async FOLDER [PHASE=N ...] [every=N]
+//   train_program sync|async FOLDER [PHASE=N ...] [every=N] [wait=N]
 //
 // PHASE is fit, evaluate or predict. When step N of Fit has ended, or piece N
 // of the others, and at the end of each phase, the coordinator prints "at PHASE
 // N" and waits for a file PHASE-N in FOLDER. With every=N, Fit saves a
-// checkpoint every N steps, if the job has a directory for them. It prints
+// checkpoint every N steps, if the job has a directory for them. With wait=N,
+// it waits N ms for a lost server, and goes on without it. Its epochs are
+// logged in log.csv and log.jsonl in FOLDER. It prints
 //
 //   begins N                iterations that were done before this coordinator
 //   first N                 the first step of Fit that it has seen the end of
 //   result NAME VALUE       the same whatever dies, but in async training only
-//                           the number of iterations
+//                           the number of iterations, and how many the servers
+//                           have applied
 //   reference VALUE         the parameters that one process computes: k batches
 //                           make a step, their gradients added up in order
 //   retries PHASE NUMBER    functions that were given to another worker
@@ -50,6 +53,7 @@ constexpr std::int64_t kBatchSize = 8;
 constexpr std::chrono::milliseconds kBatchTime(1);
 constexpr std::chrono::milliseconds kLook(1);
 const Adam kAdam{.learning_rate = 0.05};
+constexpr char kApplied[] = "applied";
 
 // Every worker makes it anew.
 Dataset Batches(std::int64_t batches) {
@@ -65,6 +69,8 @@ class SlowReplica : public testing::LinearReplica {
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override {
     LinearReplica::Train(worker, order, Slowly(worker, next), metrics, report);
+    // Counted by the servers too, which know what they have applied.
+    worker.Add(kApplied, Tensor::FromValues({1}, {std::int64_t{1}}));
   }
   void Evaluate(WorkerContext& worker, const ModelOrder& order,
                 const NextBatch& next,
@@ -180,14 +186,20 @@ class Retries {
 };
 
 void Fit(Trainer& trainer, const DatasetHandle& data,
-         const CallbackHandle& stops, std::int64_t save_every) {
+         const CallbackHandle& stops, const FitCheckpoint& checkpoint,
+         const std::filesystem::path& folder) {
   FitOptions options;
   options.epochs = kEpochs;
-  options.callbacks = {stops};
+  options.callbacks = {stops, CSVLogger(folder / "log.csv"),
+                       JSONLogger(folder / "log.jsonl")};
   options.verbose = Verbose::kSilent;
-  options.checkpoint.every_steps = save_every;
+  options.checkpoint = checkpoint;
   const History history = trainer.Fit(data, options);
   PrintResult("iterations", std::to_string(trainer.iterations()));
+  PrintResult(
+      kApplied,
+      std::to_string(
+          trainer.coordinator().Read(kApplied).Values<std::int64_t>()[0]));
   for (const auto& [name, series] : history.series()) {
     for (const double value : series) PrintResult(name, Exactly(value));
   }
@@ -216,7 +228,7 @@ void Predict(Trainer& trainer, const DatasetHandle& data,
 
 struct Arguments {
   std::shared_ptr<Stops> stops;
-  std::int64_t save_every = 0;  // 0: at the ends of epochs only
+  FitCheckpoint checkpoint;
 };
 
 Arguments ReadArguments(int argc, char** argv) {
@@ -227,7 +239,9 @@ Arguments ReadArguments(int argc, char** argv) {
     const std::string name = text.substr(0, text.find('='));
     const std::int64_t number = std::stoll(text.substr(name.size() + 1));
     if (name == "every") {
-      arguments.save_every = number;
+      arguments.checkpoint.every_steps = number;
+    } else if (name == "wait") {
+      arguments.checkpoint.server_timeout = std::chrono::milliseconds(number);
     } else {
       arguments.stops->Add(name, number);
     }
@@ -254,11 +268,15 @@ int Main(int argc, char** argv) {
     options.metrics = {RootMeanSquaredError{}, Auc{.from_logits = true}};
     if (sync) options.update = Sync{.replicas = kReplicas};
     // That a worker dies again and again is no step's fault here.
-    const ClusterCoordinator coordinator(cluster, {.max_lost_workers = 1000});
+    ClusterCoordinator coordinator(cluster, {.max_lost_workers = 1000});
+    coordinator.CreateVariables({{.name = kApplied,
+                                  .shape = {1},
+                                  .dtype = DType::kI64,
+                                  .trainable = false}});
     Trainer trainer(coordinator, model, options);
     std::cout << "begins " << trainer.iterations() << std::endl;
     Retries retries(trainer);
-    Fit(trainer, train, stops, arguments.save_every);
+    Fit(trainer, train, stops, arguments.checkpoint, argv[2]);
     retries.Print("fit");
     Evaluate(trainer, test, stops);
     retries.Print("evaluate");

@@ -103,6 +103,33 @@ TEST_F(CheckpointFaultsTest, IfNoneIsWholeThatIsSaid) {
   EXPECT_EQ(Value(), 1);
 }
 
+// Whatever is wrong there is no damage, and the newest work is in it.
+TEST_F(CheckpointFaultsTest, OneThatCannotBeOpenedIsNotPassedOver) {
+  CheckpointManager manager(job_.coordinator, dir_.path());
+  Save(manager, 1);
+  Save(manager, 2);
+  Fill(3);
+  fs::rename(dir_ / "ckpt-2/manifest.json", dir_ / "moved");
+  fs::create_symlink("../moved", dir_ / "ckpt-2/manifest.json");
+  const auto refused =
+      IsError(ErrorCode::kFailedPrecondition, HasSubstr("ckpt-2"));
+  EXPECT_THAT(ErrorOf([&] { manager.Restore(); }), refused);
+  EXPECT_THAT(ErrorOf([&] { manager.latest(); }), refused);
+  EXPECT_EQ(Value(), 3);
+  // Nor if there are damaged ones before it.
+  fs::create_directory(dir_ / "ckpt-3");
+  EXPECT_THAT(ErrorOf([&] { manager.Restore(); }), refused);
+  EXPECT_THAT(ErrorOf([&] { manager.latest(); }), refused);
+  EXPECT_EQ(manager.Restore({.name = "ckpt-1"}).name, "ckpt-1");
+}
+
+TEST_F(CheckpointFaultsTest, ADirectoryThatIsMissingIsMadeForItsOwnerAlone) {
+  const CheckpointManager manager(job_.coordinator, dir_ / "runs/a");
+  for (const char* made : {"runs", "runs/a"}) {
+    EXPECT_EQ(fs::status(dir_ / made).permissions(), fs::perms::owner_all);
+  }
+}
+
 TEST_F(CheckpointFaultsTest, ADirectoryThatIsGoneHarmsNoTraining) {
   const std::string directory = dir_ / "saved";
   CheckpointManager manager(job_.coordinator, directory);

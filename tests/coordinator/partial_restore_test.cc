@@ -39,13 +39,14 @@ TEST_F(PartialRestoreTest, ByPatterns) {
   Create("a/w");
   Create("a/b");
   Create("c/w");
-  RestoreReport report = manager_.Restore({.only = {"*/w"}});
+  const RestoreReport report = manager_.Restore({.only = {"*/w"}});
   EXPECT_THAT(report.restored, ElementsAre("a/w", "c/w"));
   EXPECT_THAT(job_.Floats("a/w"), ElementsAre(1, 1));
   EXPECT_THAT(job_.Floats("a/b"), ElementsAre(0, 0));
   EXPECT_THAT(job_.Floats("c/w"), ElementsAre(3, 3));
-  report = manager_.Restore({.only = {"nothing*"}});
-  EXPECT_THAT(report.restored, IsEmpty());
+  EXPECT_THAT(ErrorOf([&] { manager_.Restore({.only = {"nothing*"}}); }),
+              IsError(ErrorCode::kInvalidArgument,
+                      AllOf(HasSubstr("ckpt-1"), HasSubstr("'nothing*'"))));
 }
 
 TEST_F(PartialRestoreTest, MissingOnesStayAndAreListed) {

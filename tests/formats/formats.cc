@@ -9,6 +9,8 @@
 //                                       their names, and "last", of so many
 //                                       bytes
 //   formats copy DIRECTORY FROM TO      reads a safetensors file, writes it
+//   formats pieces DIRECTORY FROM TO    reads a .safetensors or .npz file piece
+//                                       by piece, writes a safetensors file
 //   formats records FROM TO             reads a TFRecord file, writes it
 //   formats examples FROM TO            the same, through tf.Example: "x",
 //   three
@@ -29,6 +31,7 @@
 #include "checkpoint/export.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "checkpoint/tensor_file.h"
 #include "checkpoint/zip_writer.h"
 #include "metrics/event_file.h"
 
@@ -130,6 +133,31 @@ absl::Status Copy(FileSystem& files, std::string_view from,
   return WriteSafetensors(files, to, tensors, read->metadata);
 }
 
+absl::Status CopyPieces(FileSystem& files, std::string_view from,
+                        std::string_view to) {
+  const absl::StatusOr<TensorFormat> format = TensorFormatOf(from);
+  CAPSTAN_RETURN_IF_ERROR(format.status());
+  auto opened = files.OpenForRead(from);
+  CAPSTAN_RETURN_IF_ERROR(opened.status());
+  const auto file = OpenTensorFile(*std::move(opened), from, *format);
+  CAPSTAN_RETURN_IF_ERROR(file.status());
+  std::vector<Tensor> tensors;
+  std::vector<NamedTensor> named;
+  for (const FileTensor& tensor : (*file)->tensors()) {
+    Tensor& whole =
+        tensors.emplace_back(Tensor::Zeros(tensor.dtype, tensor.shape));
+    const MutableBytes bytes = whole.mutable_view().mutable_bytes();
+    CAPSTAN_RETURN_IF_ERROR(
+        (*file)->Read(tensor.name, [&bytes](uint64_t offset, Bytes piece) {
+          std::copy(piece.begin(), piece.end(),
+                    bytes.subspan(offset, piece.size()).begin());
+          return absl::OkStatus();
+        }));
+    named.push_back({tensor.name, whole.view()});
+  }
+  return WriteSafetensors(files, to, named);
+}
+
 void CopyRecords(const std::string& from, const std::string& to) {
   const Dataset::Source source = Dataset::TfRecord(from).Open();
   std::vector<std::string> records;
@@ -171,6 +199,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   if (arguments[0] == "copy" && arguments.size() == 4) {
     return Copy(**files, arguments[2], arguments[3]);
+  }
+  if (arguments[0] == "pieces" && arguments.size() == 4) {
+    return CopyPieces(**files, arguments[2], arguments[3]);
   }
   return absl::InvalidArgumentError("see formats.cc");
 }

@@ -227,6 +227,99 @@ TEST_P(MembershipTest, CoordinatorComesBackInTheNextTerm) {
   EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kHealthy);
 }
 
+// A task that knows of no coordinator obeys the new one before it has heard of
+// the one before.
+TEST_P(MembershipTest, CoordinatorComesBackTogetherWithATask) {
+  StartHealthy();
+  for (int i = 0; i < 3; ++i) {
+    job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+    job_.world().Crash(job_.node("ps/1"), SimCrash::kProcess);
+    for (const char* task : {"ps/0", "worker/0", "worker/1"}) {
+      job_.world().Hang(job_.node(task));
+    }
+    job_.coordinator() = {};
+    job_.world().Restart(job_.node("ps/1"));
+    job_.world().Restart(job_.node("chief/0"));
+    ASSERT_TRUE(job_.RunUntil([this] {
+      return job_.coordinator().roster != nullptr &&
+             job_.Entry("ps/1").state == TaskState::kHealthy;
+    }));
+    for (const char* task : {"ps/0", "worker/0", "worker/1"}) {
+      job_.world().Resume(job_.node(task));
+    }
+    AwaitAll();
+    EXPECT_FALSE(job_.coordinator().deposed.has_value());
+    EXPECT_EQ(job_.Entry("ps/0").report.office, job_.office());
+    job_.RunFor(5 * kSecond);
+    EXPECT_FALSE(job_.coordinator().deposed.has_value());
+  }
+}
+
+// A server and a coordinator that are killed together, and only the latter
+// comes back; the other server has variables.
+TEST_P(MembershipTest, JobThatHasBegunGoesOnWithoutAServerIfItMay) {
+  job_.member_options.add_holdings = [](TaskReport& report) {
+    report.generation = 1;
+  };
+  for (const bool may : {false, true}) {
+    job_.roster_options.begin_without_servers = may;
+    job_.roster_options.absent_timeout = 20 * kSecond;
+    if (!may) {
+      StartHealthy();
+      job_.world().Crash(job_.node("ps/1"), SimCrash::kProcess);
+    }
+    job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+    job_.coordinator() = {};
+    job_.world().Restart(job_.node("chief/0"));
+    const MonotonicTime start = Now();
+    ASSERT_TRUE(job_.RunUntil(
+        [this] { return job_.coordinator().awaited.has_value(); }));
+    if (may) {
+      EXPECT_OK(*job_.coordinator().awaited);
+      EXPECT_LT(Now() - start, 30 * kSecond);
+    } else {
+      EXPECT_THAT(*job_.coordinator().awaited,
+                  StatusIs(absl::StatusCode::kDeadlineExceeded,
+                           HasSubstr("1 of 4 tasks")));
+    }
+  }
+  EXPECT_THAT(job_.Log(), HasSubstr("the job goes on without 1 of 4 tasks"));
+}
+
+TEST_P(MembershipTest, JobThatHasBegunGoesOnWithoutAWorker) {
+  job_.member_options.add_holdings = [](TaskReport& report) {
+    report.generation = 1;
+  };
+  StartHealthy();
+  job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+  job_.world().Crash(job_.node("worker/0"), SimCrash::kProcess);
+  job_.coordinator() = {};
+  job_.world().Restart(job_.node("chief/0"));
+  AwaitAll();
+  // But not without any.
+  job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
+  job_.world().Crash(job_.node("worker/1"), SimCrash::kProcess);
+  job_.coordinator() = {};
+  job_.world().Restart(job_.node("chief/0"));
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().awaited.has_value(); }));
+  EXPECT_THAT(
+      *job_.coordinator().awaited,
+      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("2 of 4 tasks")));
+}
+
+TEST_P(MembershipTest, JobThatHasNotBegunWaitsForAll) {
+  job_.roster_options.begin_without_servers = true;
+  for (const char* task : {"ps/0", "worker/0", "worker/1", "chief/0"}) {
+    job_.Start(task);
+  }
+  ASSERT_TRUE(
+      job_.RunUntil([this] { return job_.coordinator().awaited.has_value(); }));
+  EXPECT_THAT(
+      *job_.coordinator().awaited,
+      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1 of 4 tasks")));
+}
+
 TEST_P(MembershipTest, LaterCoordinatorWinsAndTheOtherIsTold) {
   StartHealthy();
   job_.Start("rival");

@@ -73,10 +73,10 @@ RowsItem Rows(uint32_t variable, const std::vector<int64_t>& ids,
 // An update of one variable, all of it or by rows.
 template <typename T>
 absl::StatusOr<UpdateResult> Push(ParameterJob& job, ParameterClient& client,
-                                   UpdateId id, const std::string& name,
-                                   const std::vector<T>& values,
-                                   Operation operation = Operation::kGradient,
-                                   const ShardVersions* based_on = nullptr) {
+                                  UpdateId id, const std::string& name,
+                                  const std::vector<T>& values,
+                                  Operation operation = Operation::kGradient,
+                                  const ShardVersions* based_on = nullptr) {
   const DenseItem item = Dense(job.Id(name), values, based_on);
   return job.Run(client, client.Update(id, operation, std::span(&item, 1), {}));
 }

@@ -57,8 +57,8 @@ class LargeTest : public ::testing::Test {
 
   // Both variables in one update.
   absl::StatusOr<UpdateResult> PushBoth(const UpdateId& id,
-                                         const std::vector<float>& large,
-                                         const std::vector<float>& small) {
+                                        const std::vector<float>& large,
+                                        const std::vector<float>& small) {
     const std::vector<DenseItem> items = {Dense(job_.Id("large"), large),
                                           Dense(job_.Id("small"), small)};
     return job_.Run(*worker_,

@@ -40,8 +40,8 @@ class ValidationTest : public ::testing::TestWithParam<uint32_t> {
   }
 
   absl::StatusOr<UpdateResult> PushThree(const std::vector<float>& a,
-                                          const std::vector<float>& b,
-                                          const std::vector<float>& c) {
+                                         const std::vector<float>& b,
+                                         const std::vector<float>& c) {
     const std::vector<DenseItem> items = {
         Dense(job_.Id("a"), a), Dense(job_.Id("b"), b), Dense(job_.Id("c"), c)};
     return job_.Run(

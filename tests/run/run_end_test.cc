@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,52 @@ TEST(RunEndTest, WhoGoesOnAfterTheChiefIsEnded) {
   EXPECT_THAT(
       run.output(),
       HasSubstr("worker/0, worker/1 still ran 2 s after the chief; ending\n"));
+}
+
+// An evaluator that is not done before the test says so.
+constexpr char kEvaluates[] =
+    "case $CAPSTAN_TASK in chief/0) exit 0;; evaluator/0) echo pid $$; "
+    "read line < go; echo evaluated;; *) exec sleep 1000;; esac";
+constexpr char kWaits[] =
+    "the chief has ended; waits for evaluator/0 to evaluate the last "
+    "checkpoints, for 60 min at most; Ctrl-C ends it\n";
+
+void LetItEnd(const RunProcess& run) {
+  // Without a reader this would wait for ever.
+  ASSERT_FALSE(::testing::Test::HasFailure());
+  std::ofstream(run.dir() / "go") << "go\n";
+}
+
+TEST(RunEndTest, TheEvaluatorIsWaitedFor) {
+  RunProcess run(kEvaluates, {.flags = {"--evaluator"}, .before = "mkfifo go"});
+  run.WaitForOutput(kWaits);
+  EXPECT_THAT(
+      run.output(),
+      HasSubstr("worker/0, worker/1 still ran 2 s after the chief; ending\n"));
+  LetItEnd(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("evaluator/0: evaluated\n"));
+}
+
+TEST(RunEndTest, WhoIsStubbornIsKilledWhileTheEvaluatorGoesOn) {
+  RunProcess run(
+      kEvaluates,
+      {.flags = {"--evaluator"}, .server = kStubborn, .before = "mkfifo go"});
+  run.WaitForOutput(kWaits);
+  run.WaitForOutput("capstan: ps/0 did not end within 1.5 s; killing\n");
+  LetItEnd(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("evaluator/0: evaluated\n"));
+}
+
+TEST(RunEndTest, CtrlCEndsAnEvaluatorThatIsWaitedFor) {
+  RunProcess run(kEvaluates, {.flags = {"--evaluator"}, .before = "mkfifo go"});
+  run.WaitForOutput(kWaits);
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), HasSubstr("SIGINT: ending all tasks"));
+  EXPECT_THAT(run.output(), Not(HasSubstr("evaluated\n")));
+  ExpectAllGone(run, 1);
 }
 
 TEST(RunEndTest, WhatTasksStartEndsWithThem) {

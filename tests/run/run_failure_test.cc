@@ -159,6 +159,45 @@ TEST(RunFailureTest, TheJobGoesOnWithoutTheEvaluator) {
   EXPECT_EQ(run.Wait(), 0);
 }
 
+TEST(RunFailureTest, WithCheckpointsTheJobGoesOnWithoutAServer) {
+  RunProcess run(
+      "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
+      "read line < go",
+      {.flags = {"-s", "3", "--checkpoint-dir", "saved"},
+       .server = As("ps/1", "kill -KILL $$", kGoesOn),
+       .before = "mkfifo go"});
+  run.WaitForOutput("was killed by SIGKILL; the job goes on with 2 servers");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
+}
+
+TEST(RunFailureTest, TheDirectoryForCheckpointsIsForItsOwnerAlone) {
+  RunProcess run(
+      "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
+      "stat -c 'mode %a' saved saved/a",
+      {.flags = {"--checkpoint-dir", "saved/a"}, .server = kGoesOn});
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.After("mode "), (std::vector<std::string>{"700", "700"}));
+}
+
+TEST(RunFailureTest, ADirectoryThatCannotBeMadeIsNamed) {
+  RunProcess run("exit 0", {.flags = {"--checkpoint-dir", "file/a"},
+                            .before = "touch file"});
+  EXPECT_EQ(run.Wait(), 1);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: --checkpoint-dir: .*file/a"));
+}
+
+TEST(RunFailureTest, ButNotWithoutAnyServer) {
+  RunProcess run(kGoesOn, {.flags = {"-s", "2", "--checkpoint-dir", "saved"},
+                           .server = "echo oops; exit 3"});
+  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_EQ(run.After("the job goes on with 1 server;").size(), 1u);
+  EXPECT_THAT(run.output(), ContainsRegex("the first failure: ps/. .* exited "
+                                          "with code 3; .*:\n  oops\n$"));
+}
+
 TEST(RunFailureTest, NobodyIsRestartedAfterTheChief) {
   RunProcess run(As("worker/0", "echo try; exit 5",
                     "[ $CAPSTAN_TASK = chief/0 ] || exit 0; read line < go"),
@@ -175,6 +214,32 @@ TEST(RunFailureTest, TheChiefIsRestartedToo) {
       {.flags = {"--max-restarts", "1"}});
   EXPECT_EQ(run.Wait(), 0);
   EXPECT_THAT(run.output(), HasSubstr("restarting it (1 of 1)\n"));
+}
+
+// The tasks of a job that is over have left, or will: another chief would wait
+// for them, and fail with another error than the one that matters.
+TEST(RunFailureTest, ButNotWhenTheJobIsOver) {
+  RunProcess run(
+      As("chief/0", "touch $CAPSTAN_OVER_FILE; echo oops; exit 5", "exit 0"),
+      {.flags = {"--max-restarts", "9"}});
+  EXPECT_EQ(run.Wait(), 5);
+  EXPECT_THAT(run.output(), Not(HasSubstr("restarting")));
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: the first failure: chief/0 \\(pid "
+                            "[0-9]+\\) exited with code 5 when the job was "
+                            "over; the end of runs/.*/logs/chief-0.log:\n"
+                            "  oops\n$"));
+}
+
+TEST(RunFailureTest, NorIfItIsKilledThen) {
+  RunProcess run(
+      As("chief/0", "cd /; touch $CAPSTAN_OVER_FILE; kill -KILL $$", kGoesOn),
+      {.flags = {"--max-restarts", "9"}});
+  EXPECT_EQ(run.Wait(), 128 + SIGKILL);
+  EXPECT_THAT(run.output(), Not(HasSubstr("restarting")));
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: chief/0 .* was "
+                                          "killed by SIGKILL when the job was "
+                                          "over; it wrote nothing\n$"));
 }
 
 TEST(RunFailureTest, WhatARestartedTaskLeftIsKilledFirst) {

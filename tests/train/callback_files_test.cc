@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "testing/temp_dir.h"
@@ -13,6 +15,7 @@ namespace capstan {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
@@ -107,6 +110,117 @@ TEST(ModelCheckpointTest, APatternThatIsWrongIsNamed) {
                             HasSubstr("epoch, batch, loss"))));
 }
 
+// Among the lines that others may write there.
+int WarningsIn(const std::string& text) {
+  int count = 0;
+  const std::string warning = "warning: ModelCheckpoint: ";
+  for (std::size_t at = text.find(warning); at != std::string::npos;
+       at = text.find(warning, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// `path` in the test's folder: whole checkpoints, or files.
+class FullDiskTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FullDiskTest, TheTrainingGoesOnAndTheNextSaveTriesAgain) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  // Nothing can be made in a file.
+  std::ofstream(dir / "ckpt") << "full";
+  const auto room = LambdaCallback({.on_epoch_begin = [&](int epoch, Logs&) {
+    if (epoch == 2) std::filesystem::remove(dir / "ckpt");
+  }});
+  const auto checkpoint = std::make_shared<ModelCheckpoint>(
+      dir / GetParam(),
+      ModelCheckpointOptions{.monitor = "made", .save_best_only = true});
+  ::testing::internal::CaptureStderr();
+  const History history = job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 4,
+           .callbacks = {room, Series("made", {1, 2, 3, 4}), checkpoint}}));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(history.epochs(), SizeIs(4));
+  // Though it is worse than what could not be saved; and then no more.
+  EXPECT_THAT(NamesIn(dir / "ckpt"), Not(SizeIs(0)));
+  EXPECT_THAT(
+      checkpoint->last_path(),
+      AnyOf((dir / "ckpt") + "/ckpt-1", (dir / "ckpt") + "/3.safetensors"));
+  EXPECT_EQ(WarningsIn(said), 2) << said;
+  EXPECT_THAT(said, AllOf(HasSubstr("warning: ModelCheckpoint: "),
+                          HasSubstr(dir / "ckpt"),
+                          HasSubstr("the training goes on\n")));
+}
+
+TEST_P(FullDiskTest, AFolderThatIsGoneIsMadeAgain) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  const auto gone = LambdaCallback({.on_epoch_begin = [&](int epoch, Logs&) {
+    if (epoch == 1) std::filesystem::remove_all(dir / "ckpt");
+  }});
+  ::testing::internal::CaptureStderr();
+  const History history = job.trainer().Fit(
+      job.data, TrainJob::Quiet(
+                    {.epochs = 4,
+                     .callbacks = {gone, ModelCheckpoint(dir / GetParam())}}));
+  ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(history.epochs(), SizeIs(4));
+  EXPECT_THAT(NamesIn(dir / "ckpt"), Not(SizeIs(0)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FullDiskTest,
+                         ::testing::Values("ckpt", "ckpt/{epoch}"));
+
+TEST(ModelCheckpointTest, WaitsForWhatIsNotYetMeasured) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  ::testing::internal::CaptureStderr();
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet({.epochs = 3,
+                       .validation_data = other,
+                       .validation_freq = 2,
+                       .callbacks = {ModelCheckpoint(
+                           dir / "{epoch}", {.save_best_only = true})}}));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(NamesIn(dir.path()), ElementsAre("2.safetensors"));
+  EXPECT_EQ(WarningsIn(said), 1) << said;
+  EXPECT_THAT(said, HasSubstr("'val_loss', which is not measured"));
+}
+
+TEST(ModelCheckpointTest, WhatIsNeverMeasuredIsSaidOnce) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  ::testing::internal::CaptureStderr();
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 2,
+           .callbacks = {ModelCheckpoint(
+               dir / "{epoch}", {.save_best_only = true, .save_freq = 1})}}));
+  EXPECT_EQ(WarningsIn(::testing::internal::GetCapturedStderr()), 1);
+  EXPECT_THAT(NamesIn(dir.path()), SizeIs(0));
+}
+
+TEST(ModelCheckpointTest, WhatIsNoNumberIsNeverTheBest) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 5,
+           .callbacks = {
+               Series("made", {nan, 3, nan, 4, 2}),
+               ModelCheckpoint(dir / "{epoch}",
+                               {.monitor = "made", .save_best_only = true})}}));
+  EXPECT_THAT(NamesIn(dir.path()),
+              ElementsAre("2.safetensors", "5.safetensors"));
+}
+
 // Throws in an epoch, as a job that is ended would.
 LambdaCallback EndIn(int epoch) {
   return LambdaCallback({.on_epoch_begin = [epoch](int at, Logs&) {
@@ -192,6 +306,28 @@ TEST(TensorBoardTest, WritesWhatWasMeasured) {
                     HasSubstr("linear/w"), Not(HasSubstr("val_"))));
   EXPECT_THAT(ContentOf(dir / names[2]),
               AllOf(HasSubstr("epoch_loss"), Not(HasSubstr("linear/w"))));
+}
+
+TEST(TensorBoardTest, SaysWhereItGoesOn) {
+  const TempDir dir;
+  const BackupAndRestore backup(dir / "backup");
+  const auto fit = [&](const std::vector<CallbackHandle>& callbacks) {
+    TrainJob job(PlaneBatches(24, 8));
+    job.trainer().Fit(job.data,
+                      TrainJob::Quiet({.epochs = 4, .callbacks = callbacks}));
+  };
+  EXPECT_THAT(ErrorOf([&] {
+                fit({backup, TensorBoard(dir / "first"), EndIn(2)});
+              }),
+              IsError(ErrorCode::kUnknown, HasSubstr("the end")));
+  fit({backup, TensorBoard(dir / "second")});
+  // Event.step = 2, Event.session_log = {status = START}.
+  const std::string start("\x10\x02\x3a\x02\x08\x01");
+  const auto content = [&](const std::string& run) {
+    return ContentOf((dir / run) + "/" + NamesIn(dir / run).front());
+  };
+  EXPECT_THAT(content("first"), Not(HasSubstr("\x3a\x02\x08\x01")));
+  EXPECT_THAT(content("second"), HasSubstr(start));
 }
 
 TEST(CsvLoggerTest, IsTheHistory) {

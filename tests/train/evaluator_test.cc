@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -60,8 +61,7 @@ class EvaluatorTest : public ::testing::Test {
   void Run() {
     Definitions definitions;
     const Model model = testing::AddLinearModel(definitions);
-    const DatasetHandle data =
-        testing::AddData(definitions, "data", PlaneBatches(kExamples, 8));
+    const DatasetHandle data = testing::AddData(definitions, "data", batches);
     LocalCluster local(definitions, 2, 1);
     ClusterCoordinator coordinator(local.cluster());
     EvaluatorTask task{.coordinator = coordinator};
@@ -71,7 +71,40 @@ class EvaluatorTest : public ::testing::Test {
     RunEvaluator(task, model, data, options);
   }
 
+  std::string Log() const { return (dir / "ckpt") + "/evaluations.jsonl"; }
+
+  // By their names, in the order of the log.
+  std::vector<std::string> Evaluated() const {
+    std::vector<std::string> names;
+    for (const nlohmann::json& line : LinesOf(Log())) {
+      names.push_back(line["checkpoint"]);
+    }
+    return names;
+  }
+
+  // All but the log.
+  void RemoveCheckpoints() const {
+    for (int i = 1; i < 10; ++i) {
+      std::filesystem::remove_all((dir / "ckpt") + "/ckpt-" +
+                                  std::to_string(i));
+    }
+  }
+
+  void ExpectBestIs(const std::string& name) const {
+    TrainJob job(PlaneBatches(kExamples, 8));
+    const CheckpointManager manager(job.trainer().coordinator(), dir / "ckpt",
+                                    {.read_only = true});
+    manager.Export(dir / "expected.safetensors", name);
+    const auto read = [](const std::string& path) {
+      std::ostringstream text;
+      text << std::ifstream(path, std::ios::binary).rdbuf();
+      return text.str();
+    };
+    EXPECT_EQ(read(options.export_best), read(dir / "expected.safetensors"));
+  }
+
   const TempDir dir;
+  Dataset batches = PlaneBatches(kExamples, 8);
   EvaluatorOptions options;
   std::function<bool()> over = [] { return true; };
   std::ostringstream said;
@@ -105,16 +138,67 @@ TEST_F(EvaluatorTest, ExportsTheBestOnly) {
   options.mode = MonitorMode::kMax;
   options.export_best = dir / "best.safetensors";
   Run();
-  TrainJob job(PlaneBatches(kExamples, 8));
-  CheckpointManager manager(job.trainer().coordinator(), dir / "ckpt",
-                            {.read_only = true});
-  manager.Export(dir / "first.safetensors", "ckpt-1");
-  const auto read = [](const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
+  ExpectBestIs("ckpt-1");
+}
+
+TEST_F(EvaluatorTest, ExportsTheBestAlthoughItEndedBeforeThat) {
+  Train(dir / "ckpt", 2);
+  options.mode = MonitorMode::kMax;
+  options.export_best = dir / "best.safetensors";
+  // The first is the best, and cannot take the place of this.
+  std::filesystem::create_directories((dir / "best.safetensors") + "/full");
+  ErrorOf([&] { Run(); });
+  std::filesystem::remove_all(dir / "best.safetensors");
+  Run();
+  ExpectBestIs("ckpt-1");
+  EXPECT_THAT(Evaluated(), ElementsAre("ckpt-1", "ckpt-2", "ckpt-3"));
+}
+
+TEST_F(EvaluatorTest, WhatIsNoNumberIsNotTheBest) {
+  Train(dir / "ckpt", 1);
+  options.export_best = dir / "best.safetensors";
+  const Example plane = testing::Plane(kExamples);
+  const std::vector<float> unknown(kExamples, std::nanf(""));
+  batches = Dataset::FromTensors(
+                Example({{"x", plane["x"]},
+                         {"y", Tensor::FromValues({kExamples}, unknown)}}))
+                .Batch(8);
+  Run();
+  ASSERT_THAT(Evaluated(), ElementsAre("ckpt-1", "ckpt-2"));
+  EXPECT_TRUE(LinesOf(Log())[0]["loss"].is_null());
+  EXPECT_FALSE(std::filesystem::exists(options.export_best));
+  batches = PlaneBatches(kExamples, 8);
+  Train(dir / "ckpt", 2);
+  Run();
+  ExpectBestIs("ckpt-3");
+}
+
+TEST_F(EvaluatorTest, NamesThatBeginAnewAreOfOthers) {
+  Train(dir / "ckpt", 2);
+  Run();
+  RemoveCheckpoints();
+  Train(dir / "ckpt", 1);
+  Run();
+  EXPECT_THAT(Evaluated(),
+              ElementsAre("ckpt-1", "ckpt-2", "ckpt-3", "ckpt-1", "ckpt-2"));
+  // And each of these once.
+  Run();
+  EXPECT_THAT(Evaluated(), SizeIs(5));
+}
+
+TEST_F(EvaluatorTest, NamesMayBeginAnewWhileItLooks) {
+  Train(dir / "ckpt", 2);
+  int looks = 0;
+  over = [&] {
+    if (++looks == 2) {
+      RemoveCheckpoints();
+      Train(dir / "ckpt", 2);
+    }
+    return looks > 1;
   };
-  EXPECT_EQ(read(dir / "best.safetensors"), read(dir / "first.safetensors"));
+  Run();
+  EXPECT_THAT(Evaluated(), ElementsAre("ckpt-1", "ckpt-2", "ckpt-3", "ckpt-1",
+                                       "ckpt-2", "ckpt-3"));
 }
 
 TEST_F(EvaluatorTest, GoesOnAfterALineThatWasCutOff) {
@@ -135,11 +219,11 @@ TEST_F(EvaluatorTest, GoesOnAfterALineThatWasCutOff) {
 TEST_F(EvaluatorTest, NewestOnly) {
   Train(dir / "ckpt", 3);
   options.newest_only = true;
-  options.max_evaluations = 1;
   Run();
-  const auto lines = LinesOf((dir / "ckpt") + "/evaluations.jsonl");
-  ASSERT_THAT(lines, SizeIs(1));
-  EXPECT_EQ(lines[0]["checkpoint"], "ckpt-4");
+  EXPECT_THAT(Evaluated(), ElementsAre("ckpt-4"));
+  // Those that are older are not for later.
+  Run();
+  EXPECT_THAT(Evaluated(), ElementsAre("ckpt-4"));
 }
 
 TEST_F(EvaluatorTest, PassesOverWhatIsDamaged) {

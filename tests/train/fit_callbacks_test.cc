@@ -239,16 +239,67 @@ TEST(EarlyStoppingTest, DoesNotLookBeforeItsEpoch) {
   EXPECT_THAT(history.epochs(), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(EarlyStoppingTest, NamesWhatIsNotMeasured) {
+TEST(EarlyStoppingTest, NamesWhatIsNotMeasuredOnce) {
   TrainJob job(PlaneBatches(16, 8));
-  EXPECT_THAT(ErrorOf([&] {
-                job.trainer().Fit(
-                    job.data,
-                    TrainJob::Quiet({.callbacks = {EarlyStopping()}}));
-              }),
-              IsError(ErrorCode::kNotFound,
-                      AllOf(HasSubstr("EarlyStopping"), HasSubstr("'val_loss'"),
-                            HasSubstr("loss"))));
+  ::testing::internal::CaptureStderr();
+  const History history = job.trainer().Fit(
+      job.data, TrainJob::Quiet({.epochs = 3, .callbacks = {EarlyStopping()}}));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "warning: EarlyStopping: it watches 'val_loss', which is not "
+            "measured; there is loss; it does nothing until it is\n");
+  EXPECT_THAT(history.epochs(), SizeIs(3));
+}
+
+TEST(EarlyStoppingTest, WaitsForWhatIsNotYetMeasured) {
+  TrainJob job(PlaneBatches(16, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  const auto stopping = std::make_shared<EarlyStopping>(
+      EarlyStoppingOptions{.monitor = "val_loss", .patience = 1});
+  const auto worse = LambdaCallback({.on_epoch_end = [](int epoch, Logs& logs) {
+    if (logs.contains("val_loss")) logs["val_loss"] = epoch;
+  }});
+  job.trainer().Fit(job.data,
+                    TrainJob::Quiet({.epochs = 9,
+                                     .validation_data = other,
+                                     .validation_freq = 2,
+                                     .callbacks = {worse, stopping}}));
+  EXPECT_EQ(stopping->best_epoch(), 1);
+  EXPECT_EQ(stopping->stopped_epoch(), 3);
+}
+
+TEST(EarlyStoppingTest, WhatIsNoNumberIsNeverTheBest) {
+  TrainJob job(PlaneBatches(16, 8));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto stopping = std::make_shared<EarlyStopping>(
+      EarlyStoppingOptions{.monitor = "made", .patience = 2});
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 9,
+           .callbacks = {Series("made", {nan, 5, 4, 3, 2, nan, nan, 1, 0}),
+                         stopping}}));
+  EXPECT_EQ(stopping->best_epoch(), 4);
+  EXPECT_EQ(stopping->stopped_epoch(), 6);
+}
+
+TEST(ReduceLROnPlateauTest, WaitsForNumbers) {
+  TrainJob job(PlaneBatches(16, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {0, nan, 0, 4, 0, 3, 0, 2, 0, 2};
+  const auto made = LambdaCallback({.on_epoch_end = [&](int epoch, Logs& logs) {
+    if (!logs.contains("val_loss")) return;
+    logs["val_loss"] = values[static_cast<std::size_t>(epoch)];
+  }});
+  const History history = job.trainer().Fit(
+      job.data, TrainJob::Quiet(
+                    {.epochs = 10,
+                     .validation_data = other,
+                     .validation_freq = 2,
+                     .callbacks = {made, ReduceLROnPlateau({.patience = 2})}}));
+  // Of three that get better after what is none, and one that does not.
+  EXPECT_THAT(history["learning_rate"], ::testing::Each(0.05));
+  EXPECT_EQ(job.trainer().learning_rate(), 0.05);
 }
 
 TEST(TerminateOnNaNTest, StopsAtOnce) {

@@ -83,12 +83,13 @@ inline LinearGradient GradientOf(const std::vector<float>& predictions,
 // y = w x + b, by the squared error, whatever the order's loss is.
 class LinearReplica : public ModelReplica {
  public:
+  explicit LinearReplica(const std::string& model = "linear")
+      : w_(model + "/w"), b_(model + "/b") {}
+
   std::vector<ModelVariable> Variables() override {
-    return {
-        {.spec = {.name = "linear/w", .shape = {kFeatures}},
-         .initial = Tensor::Zeros(DType::kF32, {kFeatures})},
-        {.spec = {
-             .name = "linear/b", .shape = {1}, .initializer = Constant{0.5}}}};
+    return {{.spec = {.name = w_, .shape = {kFeatures}},
+             .initial = Tensor::Zeros(DType::kF32, {kFeatures})},
+            {.spec = {.name = b_, .shape = {1}, .initializer = Constant{0.5}}}};
   }
 
   void Train(WorkerContext& worker, const ModelOrder& order,
@@ -101,9 +102,8 @@ class LinearReplica : public ModelReplica {
       const std::vector<float> predictions =
           Measure(values, order, *batch, weights, metrics, report);
       const LinearGradient gradient = GradientOf(predictions, weights, *batch);
-      worker.ApplyGradients(
-          {{"linear/w", Tensor::FromValues({kFeatures}, gradient.w)},
-           {"linear/b", Tensor::FromValues({1}, gradient.b)}});
+      worker.ApplyGradients({{w_, Tensor::FromValues({kFeatures}, gradient.w)},
+                             {b_, Tensor::FromValues({1}, gradient.b)}});
       report.compute_ns += 1'000'000;
     }
   }
@@ -131,8 +131,8 @@ class LinearReplica : public ModelReplica {
   }
 
  private:
-  static std::vector<Tensor> Read(WorkerContext& worker) {
-    return worker.ReadAll({"linear/w", "linear/b"});
+  std::vector<Tensor> Read(WorkerContext& worker) const {
+    return worker.ReadAll({w_, b_});
   }
 
   static std::vector<float> Measure(
@@ -159,11 +159,15 @@ class LinearReplica : public ModelReplica {
     report.examples += out.size();
     return out;
   }
+
+  const std::string w_;
+  const std::string b_;
 };
 
-inline Model AddLinearModel(Definitions& program) {
-  return AddModel(program, {.name = "linear", .make = [] {
-                              return std::make_unique<LinearReplica>();
+inline Model AddLinearModel(Definitions& program,
+                            const std::string& name = "linear") {
+  return AddModel(program, {.name = name, .make = [name] {
+                              return std::make_unique<LinearReplica>(name);
                             }});
 }
 

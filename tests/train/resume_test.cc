@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "testing/temp_dir.h"
 #include "train/linear_model.h"
@@ -40,6 +42,12 @@ class CutOff : public Callback {
  private:
   int left_;
 };
+
+std::string ContentOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 FitOptions Saving(const std::string& directory, std::int64_t every_steps) {
   FitOptions options;
@@ -143,6 +151,35 @@ TEST(ResumeTest, CallbacksGoOnWithWhatTheyRemember) {
   EXPECT_THAT(history.epochs(), ElementsAre(0, 1, 2, 3));
 }
 
+TEST(ResumeTest, LogsHaveEachEpochOnce) {
+  for (const bool append : {false, true}) {
+    SCOPED_TRACE(append);
+    const TempDir dir;
+    const auto fit = [&](const std::vector<CallbackHandle>& more) {
+      TrainJob job(PlaneBatches(kExamples, 8));
+      FitOptions options = Saving(dir / "ckpt", 0);
+      options.checkpoint.every_epochs = 2;
+      options.callbacks = {CSVLogger(dir / "log.csv", {.append = append}),
+                           JSONLogger(dir / "log.jsonl", append)};
+      options.callbacks.insert(options.callbacks.end(), more.begin(),
+                               more.end());
+      return job.trainer().Fit(job.data, options);
+    };
+    // In the fourth epoch; the newest checkpoint is of the second.
+    ErrorOf([&] { fit({CutOff(100)}); });
+    const History history = fit({});
+    EXPECT_THAT(history.epochs(), ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(ContentOf(dir / "log.csv"), history.ToCsv());
+    std::istringstream lines(ContentOf(dir / "log.jsonl"));
+    std::string line;
+    int epoch = 0;
+    while (std::getline(lines, line)) {
+      EXPECT_THAT(line, HasSubstr("{\"epoch\": " + std::to_string(epoch++)));
+    }
+    EXPECT_EQ(epoch, 4);
+  }
+}
+
 TEST(ResumeTest, ModelCheckpointKeepsTheBest) {
   const TempDir dir;
   TrainJob job(PlaneBatches(kExamples, 8));
@@ -182,7 +219,9 @@ TEST(ResumeTest, SavingInTheMiddleOfRoundsDoesNotChangeThem) {
   saved.trainer().Fit(
       saved.data,
       TrainJob::Quiet(
-          {.epochs = 2, .callbacks = {ModelCheckpoint(dir / "all", often)}}));
+          {.epochs = 2,
+           .callbacks = {ModelCheckpoint(dir / "all", often),
+                         ModelCheckpoint(dir / "values/{batch}", often)}}));
   EXPECT_EQ(saved.trainer().Values(), plain.trainer().Values());
 }
 
@@ -200,6 +239,216 @@ TEST(ResumeTest, ACheckpointThatNoTrainerHasSavedHasTheValues) {
   EXPECT_THAT(
       second.trainer().Fit(second.data, Saving(dir / "ckpt", 0)).epochs(),
       SizeIs(kEpochs));
+}
+
+// What gets worse with every epoch, and who stops at the third of these.
+CallbackHandle Worse() {
+  return LambdaCallback(
+      {.on_epoch_end = [](int epoch, Logs& logs) { logs["x"] = epoch; }});
+}
+EarlyStoppingOptions PatienceOf(int epochs) {
+  EarlyStoppingOptions options;
+  options.monitor = "x";
+  options.mode = MonitorMode::kMin;
+  options.patience = epochs;
+  return options;
+}
+
+TEST(ResumeTest, OneThatWasStoppedStaysSo) {
+  const TempDir dir;
+  FitOptions options = Saving(dir / "ckpt", 0);
+  options.epochs = 10;
+  TrainJob first(PlaneBatches(kExamples, 8));
+  options.callbacks = {Worse(), EarlyStopping(PatienceOf(2))};
+  EXPECT_THAT(first.trainer().Fit(first.data, options).epochs(),
+              ElementsAre(0, 1, 2));
+  TrainJob second(PlaneBatches(kExamples, 8));
+  std::ostringstream said;
+  options.verbose = Verbose::kLinePerEpoch;
+  options.terminal.warnings = &said;
+  options.callbacks = {Worse(), EarlyStopping(PatienceOf(2))};
+  EXPECT_THAT(second.trainer().Fit(second.data, options).epochs(),
+              ElementsAre(0, 1, 2));
+  EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
+  EXPECT_THAT(said.str(), HasSubstr("was stopped after epoch 3 of 10"));
+  // Unless it is asked for more.
+  TrainJob third(PlaneBatches(kExamples, 8));
+  options.epochs = 11;
+  options.callbacks = {Worse()};
+  EXPECT_THAT(third.trainer().Fit(third.data, options).epochs(), SizeIs(11));
+}
+
+TEST(ResumeTest, CallbacksAreFoundThoughOthersAreGone) {
+  const TempDir dir;
+  FitOptions options = Saving(dir / "ckpt", 0);
+  options.epochs = 10;
+  {
+    TrainJob first(PlaneBatches(kExamples, 8));
+    options.callbacks = {
+        Worse(), LearningRateScheduler([](int, double rate) { return rate; }),
+        EarlyStopping(PatienceOf(3)), CutOff(70)};
+    ErrorOf([&] { first.trainer().Fit(first.data, options); });
+  }
+  TrainJob second(PlaneBatches(kExamples, 8));
+  options.callbacks = {Worse(), EarlyStopping(PatienceOf(3))};
+  EXPECT_THAT(second.trainer().Fit(second.data, options).epochs(),
+              ElementsAre(0, 1, 2, 3));
+}
+
+// What callbacks set in the end is in the last checkpoint.
+TEST(ResumeTest, TheLastCheckpointHasTheBestWeights) {
+  const TempDir dir;
+  FitOptions options = Saving(dir / "ckpt", 0);
+  TrainJob first(PlaneBatches(kExamples, 8));
+  EarlyStoppingOptions best = PatienceOf(2);
+  best.restore_best_weights = true;
+  options.callbacks = {Worse(), EarlyStopping(best)};
+  first.trainer().Fit(first.data, options);
+  TrainJob second(PlaneBatches(kExamples, 8));
+  second.trainer().Fit(second.data, options);
+  EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
+}
+
+// A checkpoint that is saved by a callback at the end of an epoch is of before
+// that end, for all callbacks.
+TEST(ResumeTest, AnEpochThatEndsAgainCountsOnce) {
+  const TempDir dir;
+  {
+    TrainJob first(PlaneBatches(kExamples, 8));
+    FitOptions options = TrainJob::Quiet({.epochs = 10});
+    options.callbacks = {Worse(), EarlyStopping(PatienceOf(3)),
+                         ModelCheckpoint(dir / "ckpt"), CutOff(70)};
+    ErrorOf([&] { first.trainer().Fit(first.data, options); });
+  }
+  TrainJob second(PlaneBatches(kExamples, 8));
+  FitOptions options = Saving(dir / "ckpt", 0);
+  options.epochs = 10;
+  options.callbacks = {Worse(), EarlyStopping(PatienceOf(3))};
+  EXPECT_THAT(second.trainer().Fit(second.data, options).epochs(),
+              ElementsAre(0, 1, 2, 3));
+}
+
+TEST(ResumeTest, TheRateOfAnEpochThatWasCutOffIsThatOfTheEpoch) {
+  const auto fit = [](TrainJob& job, FitOptions options) {
+    options.callbacks.emplace_back(
+        LearningRateScheduler([](int, double rate) { return rate * 0.7; }));
+    return job.trainer().Fit(job.data, options);
+  };
+  TrainJob whole(PlaneBatches(kExamples, 8), JobOptions(true));
+  fit(whole, TrainJob::Quiet({.epochs = kEpochs}));
+  const TempDir dir;
+  for (const int cut : {38, 9, 2}) {
+    TrainJob job(PlaneBatches(kExamples, 8), JobOptions(true));
+    FitOptions options = Saving(dir / "ckpt", 4);
+    options.callbacks = {CutOff(cut)};
+    ErrorOf([&] { fit(job, options); });
+  }
+  TrainJob last(PlaneBatches(kExamples, 8), JobOptions(true));
+  fit(last, Saving(dir / "ckpt", 4));
+  EXPECT_EQ(last.trainer().Values(), whole.trainer().Values());
+  EXPECT_EQ(last.trainer().learning_rate(), whole.trainer().learning_rate());
+}
+
+TEST(ResumeTest, EarlierFitsHaveTheirHistory) {
+  const TempDir dir;
+  const auto run = [&](TrainJob& job) {
+    FitOptions options = Saving(dir / "ckpt", 0);
+    options.epochs = 2;
+    std::vector<std::map<std::string, std::vector<double>>> histories;
+    histories.push_back(job.trainer().Fit(job.data, options).series());
+    options.epochs = 3;
+    histories.push_back(job.trainer().Fit(job.data, options).series());
+    return histories;
+  };
+  TrainJob first(PlaneBatches(kExamples, 8));
+  const auto histories = run(first);
+  EXPECT_EQ(first.trainer().iterations(), 5 * kExamples / 8);
+  TrainJob second(PlaneBatches(kExamples, 8));
+  EXPECT_EQ(run(second), histories);
+  EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
+}
+
+TEST(ResumeTest, WhatIsSetBetweenTwoFitsStays) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(kExamples, 8));
+  FitOptions options = Saving(dir / "ckpt", 0);
+  job.trainer().Fit(job.data, options);
+  std::map<std::string, Tensor> values = job.trainer().Values();
+  values.at("linear/b") = Tensor::FromValues({1}, {123.0f});
+  job.trainer().SetValues(values);
+  std::map<std::string, Tensor> begun;
+  options.callbacks = {LambdaCallback(
+      {.on_train_begin = [&](Logs&) { begun = job.trainer().Values(); }})};
+  job.trainer().Fit(job.data, options);
+  EXPECT_EQ(begun, values);
+}
+
+TEST(ResumeTest, ACheckpointByHandIsOfTheSamePlace) {
+  const TempDir dir;
+  TrainJob first(PlaneBatches(kExamples, 8));
+  const History all = first.trainer().Fit(first.data, Saving(dir / "ckpt", 0));
+  {
+    CheckpointManager manager(first.trainer().coordinator(), dir / "ckpt");
+    first.trainer().SaveCheckpoint(manager);
+  }
+  TrainJob second(PlaneBatches(kExamples, 8));
+  EXPECT_EQ(second.trainer().Fit(second.data, Saving(dir / "ckpt", 0)).series(),
+            all.series());
+  EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
+}
+
+// Two models that are trained one after the other, with one directory.
+struct TwoModels {
+  TwoModels() : job(definitions, 2, 2) {}
+  std::map<std::string, Tensor> Run(const std::string& directory,
+                                    const std::vector<CallbackHandle>& cuts) {
+    const TrainerOptions options = {.optimizer = Adam{.learning_rate = 0.05},
+                                    .update = Sync{.replicas = 2}};
+    FitOptions fit = Saving(directory, 7);
+    Trainer first(job.local.cluster(), a, options);
+    fit.epochs = 2;
+    fit.callbacks = {cuts[0]};
+    first.Fit(data, fit);
+    // One that is not there when the other begins.
+    Trainer second(job.local.cluster(), b, options);
+    fit.callbacks = {cuts[1]};
+    second.Fit(data, fit);
+    fit.callbacks = {cuts[2]};
+    first.Fit(data, fit);
+    std::map<std::string, Tensor> values = first.Values();
+    values.merge(second.Values());
+    return values;
+  }
+
+  Definitions definitions;
+  const Model a = testing::AddLinearModel(definitions, "a");
+  const Model b = testing::AddLinearModel(definitions, "b");
+  const DatasetHandle data =
+      testing::AddData(definitions, "data", PlaneBatches(kExamples, 8));
+  testing::Job job;
+};
+
+TEST(ResumeTest, ModelsThatShareADirectory) {
+  const TempDir dir;
+  constexpr int kNever = 1'000'000;
+  const auto cuts = [](int a, int b, int c) {
+    return std::vector<CallbackHandle>{CutOff(a), CutOff(b), CutOff(c)};
+  };
+  TwoModels whole;
+  const auto expected = whole.Run(dir / "whole", cuts(kNever, kNever, kNever));
+  // Each is cut off in another Fit, and again in the same.
+  for (const auto& [a, b, c] :
+       {std::tuple(40, kNever, kNever), std::tuple(kNever, 10, kNever),
+        std::tuple(kNever, 31, kNever), std::tuple(kNever, kNever, 20)}) {
+    TwoModels one;
+    EXPECT_THAT(ErrorOf([&] { one.Run(dir / "cut", cuts(a, b, c)); }),
+                IsError(ErrorCode::kUnknown, HasSubstr("cut off")));
+  }
+  TwoModels last;
+  EXPECT_EQ(last.Run(dir / "cut", cuts(kNever, kNever, kNever)), expected);
+  TwoModels again;
+  EXPECT_EQ(again.Run(dir / "cut", cuts(1, 1, 1)), expected)
+      << "nothing is left to do";
 }
 
 TEST(ResumeTest, ADamagedCheckpointIsPassedOver) {

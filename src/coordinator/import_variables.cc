@@ -1,0 +1,51 @@
+#include "coordinator/import_variables.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "checkpoint/convert_floats.h"
+#include "coordinator/plan_import.h"
+#include "coordinator/replace_values.h"
+#include "dataset/input_file.h"
+
+namespace capstan {
+
+absl::StatusOr<RestoreReport> ImportFrom(CoordinatorMaker::Impl& front,
+                                         const TensorFile& file,
+                                         const ImportOptions& options,
+                                         const std::set<std::string>* names) {
+  const std::lock_guard changing(front.changing);
+  const ShardMap map = front.dispatcher.variables().map();
+  absl::StatusOr<ImportPlan> plan =
+      PlanImport(file.tensors(), map, options, names);
+  CAPSTAN_RETURN_IF_ERROR(WithContext(plan.status(), file.path()));
+  RestorePlan& restore = plan->restore;
+  restore.report.name = file.path();
+  if (restore.report.restored.empty()) return std::move(restore.report);
+  const ConvertedTensors converted(file, std::move(plan->conversions));
+  std::vector<const RestoreCopy*> copies;
+  for (const RestoreCopy& copy : restore.copies) copies.push_back(&copy);
+  Random random = Random::FromOs();
+  CAPSTAN_RETURN_IF_ERROR(
+      ReplaceValues(front, restore, map.version(), random.NextU64() | 1,
+                    [&](const StageTarget& target) {
+                      return StageTensors(target, copies, converted);
+                    }));
+  return std::move(restore.report);
+}
+
+RestoreReport ImportVariables(const ClusterCoordinator& coordinator,
+                              const std::string& file,
+                              const ImportOptions& options) {
+  const TensorFormat format = ValueOrThrow(TensorFormatOf(file));
+  const std::unique_ptr<TensorFile> opened = ValueOrThrow(
+      OpenTensorFile(ValueOrThrow(OpenInputFile(file)), file, format));
+  return ValueOrThrow(ImportFrom(*CoordinatorMaker::ImplOf(coordinator),
+                                 *opened, options, nullptr));
+}
+
+}  // namespace capstan

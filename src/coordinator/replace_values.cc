@@ -1,0 +1,71 @@
+#include "coordinator/replace_values.h"
+
+#include <chrono>
+#include <future>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "base/run_on.h"
+#include "base/status.h"
+#include "coordinator/queue_pause.h"
+#include "coordinator/until_lost.h"
+
+namespace capstan {
+namespace {
+
+absl::Status Commit(const StageTarget& target, const RestorePlan& plan) {
+  std::vector<std::future<absl::Status>> begun;
+  for (uint32_t i = 0; i < plan.commits.size(); ++i) {
+    if (plan.commits[i].empty()) continue;
+    StageCommitRequest request;
+    request.fence = target.fence;
+    request.restore_id = target.restore_id;
+    request.map_version = target.map_version;
+    request.shards = plan.commits[i];
+    UpdateOptions options;
+    options.timeout = std::chrono::minutes(5);
+    options.cancellation = target.until_lost.get();
+    begun.push_back(
+        StartOn(target.executor,
+                target.client->StageCommit(i, std::move(request), options)));
+  }
+  absl::Status failure;
+  for (std::future<absl::Status>& one : begun) failure.Update(one.get());
+  return failure;
+}
+
+void Drop(const StageTarget& target) {
+  StageDropRequest request;
+  request.fence = target.fence;
+  request.restore_id = target.restore_id;
+  UpdateOptions until_lost;
+  until_lost.cancellation = target.until_lost.get();
+  RunOn(target.executor, target.client->StageDrop(request, until_lost))
+      .IgnoreError();
+}
+
+}  // namespace
+
+absl::Status ReplaceValues(
+    CoordinatorMaker::Impl& front, const RestorePlan& plan,
+    uint64_t map_version, uint64_t restore_id,
+    const std::function<absl::Status(const StageTarget& target)>& stage) {
+  const std::unique_lock no_updates(front.applying);
+  const QueuePause pause(front.dispatcher.shared_queue());
+  CAPSTAN_RETURN_IF_ERROR(front.dispatcher.queue().AwaitQuiet(kDrainTimeout));
+  JobVariables& job = front.dispatcher.variables();
+  StageTarget target;
+  target.executor = front.executor;
+  target.client = &job.client();
+  target.fence = job.fence();
+  target.map_version = map_version;
+  target.restore_id = restore_id;
+  target.until_lost = UntilLost(front);
+  const absl::Status staged = stage(target);
+  if (staged.ok()) return OrLost(front, Commit(target, plan));
+  Drop(target);
+  return OrLost(front, staged);
+}
+
+}  // namespace capstan

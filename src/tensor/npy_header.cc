@@ -1,0 +1,159 @@
+#include "tensor/npy_header.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensor/shape.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+constexpr std::array<std::pair<absl::string_view, DType>, 7> kTypes = {{
+    {"<f4", DType::kF32},
+    {"<f8", DType::kF64},
+    {"<f2", DType::kF16},
+    {"<i4", DType::kI32},
+    {"<i8", DType::kI64},
+    {"|u1", DType::kU8},
+    {"|b1", DType::kBool},
+}};
+
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+size_t ByteAt(std::string_view text, size_t at) {
+  return static_cast<uint8_t>(text[at]);
+}
+
+// Of all before the dict: the first version has fewer bytes for its length.
+size_t PrefixSize(std::string_view start) {
+  return ByteAt(start, 6) == 1 ? 10 : kNpyStart;
+}
+
+// What follows `'key':` in the dict.
+absl::StatusOr<std::string_view> ValueOf(std::string_view dict,
+                                         absl::string_view key) {
+  const size_t at = dict.find(absl::StrCat("'", key, "'"));
+  const size_t colon = at == dict.npos ? at : dict.find(':', at);
+  if (colon == dict.npos) {
+    return absl::DataLossError(absl::StrCat("the header has no '", key, "'"));
+  }
+  const std::string_view rest = dict.substr(colon + 1);
+  const size_t blank = rest.find_first_not_of(' ');
+  return blank == rest.npos ? std::string_view() : rest.substr(blank);
+}
+
+absl::StatusOr<DType> TypeOf(std::string_view dict) {
+  const absl::StatusOr<std::string_view> value = ValueOf(dict, "descr");
+  CAPSTAN_RETURN_IF_ERROR(value.status());
+  std::vector<absl::string_view> names;
+  for (const auto& [name, dtype] : kTypes) {
+    if (value->starts_with(absl::StrCat("'", name, "'"))) return dtype;
+    names.push_back(name);
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the type \"", absl::CEscape(ToAbsl(value->substr(0, 8))),
+      "\" cannot be read: convert it to one of ", absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<Shape> ShapeOf(std::string_view dict) {
+  const absl::StatusOr<std::string_view> value = ValueOf(dict, "shape");
+  CAPSTAN_RETURN_IF_ERROR(value.status());
+  const absl::Status malformed =
+      absl::DataLossError("the shape in the header is malformed");
+  const size_t close = value->find(')');
+  if (!value->starts_with('(') || close == value->npos) return malformed;
+  std::string_view text = value->substr(1, close - 1);
+  const auto skip_blanks = [&text] {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  };
+  std::vector<int64_t> dims;
+  for (skip_blanks(); !text.empty(); skip_blanks()) {
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, dims.emplace_back());
+    if (number.ec != std::errc()) return malformed;
+    text.remove_prefix(static_cast<size_t>(number.ptr - text.data()));
+    skip_blanks();
+    if (!text.empty() && !text.starts_with(',')) return malformed;
+    if (!text.empty()) text.remove_prefix(1);
+  }
+  absl::StatusOr<Shape> shape = MakeShape(dims);
+  if (!shape.ok()) return absl::DataLossError(shape.status().message());
+  return shape;
+}
+
+absl::Status CheckOrder(std::string_view dict, const Shape& shape) {
+  const absl::StatusOr<std::string_view> value = ValueOf(dict, "fortran_order");
+  CAPSTAN_RETURN_IF_ERROR(value.status());
+  // With one axis the orders are the same.
+  if (value->starts_with("False") || shape.rank() < 2) return absl::OkStatus();
+  return absl::DataLossError(
+      "the array is in Fortran's order: save numpy.ascontiguousarray of it");
+}
+
+}  // namespace
+
+absl::StatusOr<size_t> NpyHeaderSize(std::string_view start) {
+  if (!start.starts_with(kMagic) || start.size() < kNpyStart) {
+    return absl::DataLossError("this is no .npy file");
+  }
+  const size_t version = ByteAt(start, 6);
+  if (version < 1 || version > 3) {
+    return absl::DataLossError(
+        absl::StrCat("version ", version, " is not known"));
+  }
+  size_t length = ByteAt(start, 8) | ByteAt(start, 9) << 8;
+  if (version > 1) length |= ByteAt(start, 10) << 16 | ByteAt(start, 11) << 24;
+  const size_t prefix = PrefixSize(start);
+  if (length > kMaxNpyHeader - prefix) {
+    return absl::DataLossError(absl::StrCat("a header of ", length,
+                                            " bytes is too long: the file is "
+                                            "damaged"));
+  }
+  return prefix + length;
+}
+
+absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
+  const absl::StatusOr<size_t> size = NpyHeaderSize(start);
+  CAPSTAN_RETURN_IF_ERROR(size.status());
+  if (start.size() < *size) {
+    return absl::DataLossError("the header is cut short");
+  }
+  const size_t prefix = PrefixSize(start);
+  const std::string_view dict = start.substr(prefix, *size - prefix);
+  const absl::StatusOr<DType> dtype = TypeOf(dict);
+  CAPSTAN_RETURN_IF_ERROR(dtype.status());
+  const absl::StatusOr<Shape> shape = ShapeOf(dict);
+  CAPSTAN_RETURN_IF_ERROR(shape.status());
+  CAPSTAN_RETURN_IF_ERROR(CheckOrder(dict, *shape));
+  return NpyHeader{.dtype = *dtype, .shape = *shape, .size = *size};
+}
+
+std::string EncodeNpyHeader(DType dtype, const Shape& shape) {
+  constexpr size_t kAlignment = 64;
+  constexpr size_t kPrefix = 10;
+  absl::string_view name = "invalid";
+  for (const auto& [known, type] : kTypes) {
+    if (type == dtype) name = known;
+  }
+  std::string text = absl::StrCat(
+      "{'descr': '", name, "', 'fortran_order': False, 'shape': (",
+      absl::StrJoin(shape.dims(), ", "), shape.rank() == 1 ? ",), }" : "), }");
+  while ((kPrefix + text.size() + 1) % kAlignment != 0) text.push_back(' ');
+  text.push_back('\n');
+  return absl::StrCat(ToAbsl(kMagic), absl::string_view("\x01\x00", 2),
+                      std::string{static_cast<char>(text.size() & 0xff),
+                                  static_cast<char>(text.size() >> 8)},
+                      text);
+}
+
+}  // namespace capstan

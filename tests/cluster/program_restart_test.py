@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""A program of several Fits of two models, whose tasks are killed at any
+moment: what it ends with is what it ends with without faults, to the bit.
+
+    tests/cluster/program_restart_test.py BIN_DIR [TEST ...]
+
+CAPSTAN_TEST_SEED=N repeats the kills of a run that has printed N, as far as the
+machine is as fast. CAPSTAN_KILLS is how many there are in a test (8).
+"""
+
+import os
+import random
+import threading
+import unittest
+
+from checkpoint_processes_test import Job
+from processes import BIN, PATIENCE
+
+COMMAND = [str(BIN / "two_models_program"), "30"]
+KILLS = int(os.environ.get("CAPSTAN_KILLS") or 8)
+# Seconds; a chief takes some tenths of one to take over, and all of it some.
+LIFE = 1.5
+
+
+class ProgramRestartTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        with Job("", command=COMMAND) as job:
+            assert job.run_chief() == 0, job.log()
+            cls.reference = job.results()
+
+    def setUp(self):
+        seed = int(os.environ.get("CAPSTAN_TEST_SEED") or
+                   random.SystemRandom().randrange(1 << 32))
+        print(f"CAPSTAN_TEST_SEED={seed}", flush=True)
+        self.random = random.Random(seed)
+
+    def check(self, job, code):
+        self.assertEqual(code, 0, job.log())
+        self.assertEqual(job.results(), self.reference, job.log())
+        job.end(self)
+
+    def after_a_moment(self, action):
+        timer = threading.Timer(self.random.uniform(0, LIFE), action)
+        timer.start()
+        return timer
+
+    def test_the_coordinator_is_killed(self):
+        with Job("", command=COMMAND) as job:
+            # A job that is over sooner was not killed as often.
+            for _ in range(KILLS):
+                timer = self.after_a_moment(
+                    lambda: job.tasks["chief", 0].kill())
+                code = job.run_chief()
+                timer.cancel()
+                if code == 0:
+                    break
+                job.kill("chief", 0)
+            else:
+                code = job.run_chief()
+            self.check(job, code)
+
+    def test_all_are_killed(self):
+        with Job("", command=COMMAND) as job:
+            for _ in range(KILLS):
+                timer = self.after_a_moment(
+                    lambda: [task.kill() for task in
+                             list(job.tasks.values())])
+                code = job.run_chief()
+                timer.cancel()
+                if code == 0:
+                    break
+                job.kill_all()
+                job.start_others()
+            else:
+                code = job.run_chief()
+            self.check(job, code)
+
+    def test_servers_are_killed(self):
+        with Job("", command=COMMAND) as job:
+            left = KILLS
+
+            def on_line(line):
+                # In the middle of a Fit: outside of one nobody goes back.
+                nonlocal left
+                if "Epoch 1/" in line and left > 0:
+                    left -= 1
+                    index = self.random.randrange(2)
+                    job.kill("ps", index)
+                    job.start("ps", index)
+
+            code = job.run_chief(on_line=on_line, patience=3 * PATIENCE)
+            self.assertLess(left, KILLS)
+            self.check(job, code)
+
+
+if __name__ == "__main__":
+    unittest.main()
