@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 namespace capstan {
 namespace {
 
@@ -32,12 +34,12 @@ TEST(CheckpointTextTest, Sizes) {
 // They are a user's, and may hold anything.
 TEST(CheckpointTextTest, RecordsAreShortAndPrintable) {
   Checkpoint checkpoint{.name = "ckpt-1", .number = 1, .manifest = {}};
-  checkpoint.manifest.records = {{"bell", "\a"},
-                                 {"long", std::string(59, 'x') + "ä" + "yz"}};
+  checkpoint.manifest.records = {
+      {"bell", "\a"}, {"long", absl::StrCat(std::string(59, 'x'), "ä", "yz")}};
   const std::string text = CheckpointText(checkpoint);
   EXPECT_THAT(text, HasSubstr("  bell: \\x07\n"));
-  EXPECT_THAT(
-      text, HasSubstr("  long: " + std::string(59, 'x') + "... (63 bytes)\n"));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("  long: ", std::string(59, 'x'),
+                                           "... (63 bytes)\n")));
   EXPECT_THAT(text, Not(HasSubstr("\xc3")));
 }
 

@@ -118,7 +118,9 @@ absl::StatusOr<Json> ParseJson(std::string_view text) {
 std::string JsonText(const Json& value) {
   constexpr size_t kMaxShown = 60;
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...";
+  if (text.size() > kMaxShown)
+    text.replace(kMaxShown, std::string::npos, "...");
+  return text;
 }
 
 absl::StatusOr<ClusterSpec> ReadClusterJson(const Json& cluster) {

@@ -31,8 +31,9 @@ TEST(LastLinesTest, CutsLongLines) {
   LastLines last;
   last.Add(std::string(2000, 'x'));
   last.Add(std::string(2001, 'y'));
-  EXPECT_THAT(last.lines(), ElementsAre(std::string(2000, 'x'),
-                                        std::string(2000, 'y') + "..."));
+  std::string cut(2000, 'y');
+  cut += "...";
+  EXPECT_THAT(last.lines(), ElementsAre(std::string(2000, 'x'), cut));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "launch/restart_for_blas.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -23,8 +25,8 @@ void RestartForBlas(int argc, char** argv) {
       blas->core, ReadCpuFeatures(), Environment::FromProcess());
   if (!core) return;
   std::vector<std::string> environment = ProcessVariables();
-  environment.push_back(std::string(kBlasCoreVariable) + "=" + *core);
-  environment.push_back(std::string(kBlasRestartVariable) + "=1");
+  environment.push_back(fmt::format("{}={}", kBlasCoreVariable, *core));
+  environment.push_back(fmt::format("{}=1", kBlasRestartVariable));
   // Its own name and not /proc/self/exe, which would be the name in ps.
   std::error_code error;
   std::filesystem::path file =
