@@ -27,6 +27,10 @@ absl::Status CheckOpenSteps(uint64_t last, const JobRecord& record,
       "CoordinatorOptions::attach to false, to begin anew"));
 }
 
+// A coordinator that begins without some servers numbers its generations from
+// its term on, so many apart that none of those before it can have come there.
+constexpr int kGenerationsOfTerm = 32;
+
 bool Holds(const StoreReport& report) { return report.map_version > 0; }
 
 // The newest of the generations that hold variables; null if none does.
@@ -114,10 +118,9 @@ Task<absl::Status> JobVariables::Begin() {
   if (attach_ && CanAttach(*answers, absent, because)) {
     co_return co_await Attach(last);
   }
-  // One that does not answer may have heard of a generation that no other has:
-  // one above `last`, of a coordinator before this one, whose term is lower, or
-  // as far above as this goes, for the same reason.
-  if (!absent.empty()) last += term_();
+  // One that does not answer may have heard of a generation that no other has,
+  // of a coordinator before this one, whose term is lower.
+  if (!absent.empty()) last = std::max(last, term_() << kGenerationsOfTerm);
   detached_because_ = std::move(because);
   std::vector<VariableEntry> none;
   absl::StatusOr<ShardMap> empty =
@@ -221,12 +224,13 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   std::vector<uint32_t> not_asked = left_out;
   const absl::StatusOr<Answers> answers = co_await Ask(std::move(not_asked));
   if (!answers.ok()) co_return answers.status();
-  uint64_t last = generation_;
+  uint64_t last = std::max(generation_, tried_);
   for (const Answer& answer : *answers) {
     last = std::max(last, answer.report.fence.generation);
   }
   absl::StatusOr<ShardMap> map = PlaceAnew(map_, last + 1, std::move(left_out));
   if (!map.ok()) co_return map.status();
+  tried_ = last + 1;
   const uint64_t term = term_();
   // What was begun before is of the old generation, and void.
   const uint64_t begun = queue_.last_step();

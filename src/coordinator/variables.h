@@ -132,6 +132,9 @@ class JobVariables {
   std::set<std::string> unclaimed_;  // taken over, and not yet asked for
   RecordKeeper records_;
   uint64_t generation_ = 0;
+  // The newest that this has tried to begin: one that has failed is known to
+  // servers that may not be asked the next time.
+  uint64_t tried_ = 0;
   uint64_t watermark_ = 0;                              // that the servers know
   bool telling_ = false;                                // them, now
   std::deque<std::shared_ptr<Promise<bool>>> to_tell_;  // who waits for that
