@@ -246,7 +246,7 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   // The values are the first ones again, until a checkpoint is restored: a
   // coordinator that takes over before that must not go on with them.
   records_.Clear();
-  co_return co_await PublishRecord(cancellation);
+  co_return co_await Publish(cancellation);
 }
 
 }  // namespace capstan

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/run_on.h"
+#include "base/status.h"
 #include "coordinator/front.h"
 
 namespace capstan {
@@ -23,6 +24,15 @@ void Throw(const absl::Status& status) {
   if (!poisoned) throw ToError(status);
   const std::string names(*poisoned);
   throw PoisonedClosure(ToError(status), absl::StrSplit(names, ", "));
+}
+
+// The same for what a task has failed with, once nothing that was called off
+// for it can change a variable any more.
+void ThrowFailure(CoordinatorMaker::Impl& front, const absl::Status& status) {
+  if (!TaskOf(status).empty() || status.GetPayload(kPoisonedUrl)) {
+    RunOn(front.executor, front.dispatcher.Publish()).IgnoreError();
+  }
+  Throw(status);
 }
 
 }  // namespace
@@ -233,7 +243,7 @@ std::shared_ptr<RemoteValueBase::State> ClusterCoordinator::ScheduleCall(
   closure.tickets = std::move(call.tickets);
   closure.step = call.step;
   closure.wanted = state;
-  Throw(state->queue->Put(state->closure));
+  ThrowFailure(*impl_, state->queue->Put(state->closure));
   return state;
 }
 
@@ -249,12 +259,12 @@ void ClusterCoordinator::Join(std::chrono::nanoseconds timeout) {
           absl::StrCat(std::string(status.message()), "; ", obstacle));
     }
   }
-  Throw(status);
+  ThrowFailure(*impl_, status);
 }
 
 bool ClusterCoordinator::Done() {
   const absl::StatusOr<bool> done = impl_->dispatcher.queue().Done();
-  Throw(done.status());
+  ThrowFailure(*impl_, done.status());
   return *done;
 }
 

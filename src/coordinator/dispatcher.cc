@@ -656,11 +656,10 @@ Task<absl::StatusOr<UpdateResult>> Dispatcher::Apply(
   co_return result;
 }
 
-Task<absl::Status> Dispatcher::PublishRecord() {
+Task<absl::Status> Dispatcher::Publish() {
   const std::shared_ptr<Core> core = core_;
   const std::shared_ptr<Cancellation> until_lost = core->until_lost();
-  absl::Status status =
-      co_await core->variables().PublishRecord(until_lost.get());
+  absl::Status status = co_await core->variables().Publish(until_lost.get());
   const absl::Status lost = core->servers().Lost();
   if (absl::IsCancelled(status) && !lost.ok()) co_return lost;
   co_return status;

@@ -87,7 +87,7 @@ class Dispatcher {
   // As those of JobVariables; the loss of a server ends them, with its error.
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates);
-  Task<absl::Status> PublishRecord();
+  Task<absl::Status> Publish();
   // The first server that is lost or has lost its variables; OK if none.
   absl::Status LostServer() const;
   // Servers that the job has gone on without, and that answer again.

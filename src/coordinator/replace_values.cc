@@ -54,6 +54,8 @@ absl::Status ReplaceValues(
   const std::unique_lock no_updates(front.applying);
   const QueuePause pause(front.dispatcher.shared_queue());
   CAPSTAN_RETURN_IF_ERROR(front.dispatcher.queue().AwaitQuiet(kDrainTimeout));
+  // No update of a function that was called off comes after it.
+  CAPSTAN_RETURN_IF_ERROR(RunOn(front.executor, front.dispatcher.Publish()));
   JobVariables& job = front.dispatcher.variables();
   StageTarget target;
   target.executor = front.executor;

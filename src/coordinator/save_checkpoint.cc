@@ -128,6 +128,8 @@ std::string CheckpointManager::Save(
     const std::unique_lock no_updates(front.applying);
     pause = std::make_shared<QueuePause>(front.dispatcher.shared_queue());
     ThrowIfError(front.dispatcher.queue().AwaitQuiet(kDrainTimeout));
+    // No update of a function that was called off comes in between.
+    ThrowIfError(RunOn(front.executor, front.dispatcher.Publish()));
     const Steady::time_point drained = Steady::now();
     SnapshotRequest request;
     request.fence = snapshot.fence;

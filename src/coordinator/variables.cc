@@ -256,10 +256,13 @@ Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
   co_return co_await Tell(std::move(notice), options);
 }
 
-Task<absl::Status> JobVariables::PublishRecord(Cancellation* cancellation) {
+Task<absl::Status> JobVariables::Publish(Cancellation* cancellation) {
+  if (!any()) co_return absl::OkStatus();
   RecordKeeper::Notice notice = records_.Next(queue_.counts().watermark);
   notice.watermark = std::max(notice.watermark, watermark_);
-  if (notice.record.empty()) co_return absl::OkStatus();
+  if (notice.record.empty() && notice.watermark <= watermark_) {
+    co_return absl::OkStatus();
+  }
   UpdateOptions options;
   options.cancellation = cancellation;
   co_return co_await Tell(std::move(notice), options);

@@ -87,9 +87,11 @@ class JobVariables {
 
   // Thread-safe.
   RecordKeeper& records() { return records_; }
-  // Returns when the servers have the newest record that they may have.
-  // Cancelled by `cancellation`, which may be null.
-  Task<absl::Status> PublishRecord(Cancellation* cancellation = nullptr);
+  // Returns when the servers have the newest record that they may have, and
+  // know of all steps that are over: from then on an update of one of those
+  // that is still on its way, as of a function that was called off, changes
+  // nothing. Cancelled by `cancellation`, which may be null.
+  Task<absl::Status> Publish(Cancellation* cancellation = nullptr);
 
   // Of what is sent to the servers now.
   Fence fence() const;

@@ -72,6 +72,12 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
     return Refuse(absl::UnavailableError(absl::StrCat(
         Name(), " was restored while an update arrived; send it again")));
   }
+  if (applied_.Contains(stream.id.step, stream.id.push, watermark)) {
+    // Its step was called off, and is over since it began to arrive.
+    AbortStream();
+    ++report_.duplicates;
+    return Answer(Outcome::kAlreadyApplied);
+  }
   if (skip) {
     AbortStream();
     ++report_.skipped;

@@ -87,7 +87,7 @@ void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
   const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
   const std::string mine = impl_.model.name() + "/";
   impl_.Publish(Restoring());
-  ThrowIfError(RunOn(front->executor, front->dispatcher.PublishRecord()));
+  ThrowIfError(RunOn(front->executor, front->dispatcher.Publish()));
   RestoreOptions options;
   // What others have trained since, in this life of the program, stays.
   if (!all) {

@@ -181,7 +181,7 @@ void FitRun::OpenBlock() {
   dispatcher.variables().records().OpenBlock(impl_.RecordKey(), *block_,
                                              EncodeFitRecord(RecordNow()));
   // Before the first of its steps can be applied anywhere.
-  ThrowIfError(RunOn(front->executor, dispatcher.PublishRecord()));
+  ThrowIfError(RunOn(front->executor, dispatcher.Publish()));
   accounted_ = Steady::now();
 }
 

@@ -303,6 +303,22 @@ TEST_F(HeldTest, AZombieOfAnOlderTermIsFenced) {
   EXPECT_TRUE(AllAre(Read("large"), -1));
 }
 
+// As one that was called off: nothing of it comes later.
+TEST_F(HeldTest, AStepThatIsOverMeanwhileChangesNothing) {
+  WatermarkRequest request;
+  request.fence = job_.fence();
+  request.watermark = id_.step;
+  ASSERT_OK(job_.Run(job_.chief(), job_.chief().SetWatermark(request)));
+  job_.Release();
+  ASSERT_OK(held_.get());
+  EXPECT_TRUE(AllAre(Read("large"), 0));
+  EXPECT_EQ(job_.Report("large", 0).version, 1u);
+  EXPECT_EQ(job_.Report("large", 0).duplicates, 1u);
+  // The shards are free again.
+  ASSERT_OK(Push(job_, *worker_, job_.NextStep(), "large", gradient_));
+  EXPECT_TRUE(AllAre(Read("large"), -1));
+}
+
 TEST_F(HeldTest, TheVariableIsDropped) {
   ASSERT_OK(job_.Drop({"large"}));
   job_.Release();

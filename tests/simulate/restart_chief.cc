@@ -133,7 +133,7 @@ class RestartChief {
     context_.progress = "the servers do not take the record";
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
-      status = co_await seat_.variables().PublishRecord();
+      status = co_await seat_.variables().Publish();
       if (!status.ok()) co_await seat_.Sleep(kTick);
     }
     // From now on all servers have it, or a newer one.
