@@ -98,9 +98,9 @@ ImportVariables(const ClusterCoordinator& coordinator, const std::string& file,
 // Saves and restores in one directory. Used by one thread at a time. Must not
 // outlive the body of the program.
 //
-// Only one process may write to a directory. Managers of one coordinator may
-// share it, such as that of Fit and that of a ModelCheckpoint: they write one
-// after the other, and while they live a checkpoint is removed only if none of
+// Only one process may write to a directory. Managers of one coordinator write
+// one after the other, and may share a directory, such as that of Fit and that
+// of a ModelCheckpoint: while they live a checkpoint is removed only if none of
 // them would keep it by its options or by Keep.
 class CAPSTAN_EXPORT CheckpointManager {
  public:

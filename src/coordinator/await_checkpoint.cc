@@ -31,23 +31,27 @@ void CheckpointManager::Impl::Join() {
 }
 
 void CheckpointManager::Impl::RemindWhile(
-    const std::function<bool(Duration)>& waits) const {
+    const std::function<bool(Duration)>& waits,
+    const std::function<std::string()>& where) const {
   // A disk may hang, and whoever waits should know.
   for (auto waited = kReminder; waits(kReminder); waited += kReminder) {
     front->dispatcher.logger().Warning(
         "still waits for the checkpoint that is being written to '{}', for {} "
         "s now",
-        directory, waited.count());
+        where(), waited.count());
   }
 }
 
-std::unique_ptr<WrittenDirectory::Turn> CheckpointManager::Impl::AwaitTurn()
+std::unique_ptr<WrittenDirectories::Turn> CheckpointManager::Impl::AwaitTurn()
     const {
-  std::unique_ptr<WrittenDirectory::Turn> turn;
-  RemindWhile([&](Duration time) {
-    turn = sharing->AwaitTurn(time);
-    return turn == nullptr;
-  });
+  WrittenDirectories& all = front->written_directories;
+  std::unique_ptr<WrittenDirectories::Turn> turn;
+  RemindWhile(
+      [&](Duration time) {
+        turn = all.AwaitTurn(directory, time);
+        return turn == nullptr;
+      },
+      [&] { return all.writes_to(); });
   return turn;
 }
 
@@ -65,9 +69,11 @@ void CheckpointManager::Impl::Collect() {
 
 void CheckpointManager::Impl::AwaitWritten() {
   if (!writing.valid()) return;
-  RemindWhile([&](Duration time) {
-    return writing.wait_for(time) == std::future_status::timeout;
-  });
+  RemindWhile(
+      [&](Duration time) {
+        return writing.wait_for(time) == std::future_status::timeout;
+      },
+      [&] { return directory; });
   Collect();
 }
 

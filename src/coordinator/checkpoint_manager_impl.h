@@ -39,16 +39,18 @@ struct CheckpointManager::Impl {
   // One of those that write here; the first cleans up. Throws.
   void Join();
   void ThrowIfReadOnly() const;
-  // Until nobody else writes here.
-  std::unique_ptr<WrittenDirectory::Turn> AwaitTurn() const;
+  // Until no other manager writes.
+  std::unique_ptr<WrittenDirectories::Turn> AwaitTurn() const;
   // Until the last one is written; what went wrong with it is in `error` then.
   void AwaitWritten();
   bool IsWriting() const;
   // Takes over what has become of the last one, which is written.
   void Collect();
-  // Says now and then that it takes long, while `waits`, which is given the
-  // time that it may take, returns that it has to go on.
-  void RemindWhile(const std::function<bool(Duration)>& waits) const;
+  // Says now and then that it waits for what is written to `where()`, while
+  // `waits`, which is given the time that it may take, returns that it has to
+  // go on.
+  void RemindWhile(const std::function<bool(Duration)>& waits,
+                   const std::function<std::string()>& where) const;
   // What is written behind the training; on a thread of its own.
   absl::Status Write(const SnapshotToWrite& snapshot,
                      const NewCheckpoint& begun, Manifest manifest);

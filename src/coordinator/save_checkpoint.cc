@@ -105,7 +105,7 @@ std::string CheckpointManager::Save(
   // One at a time; what was wrong with the last is for Wait to say.
   impl.AwaitWritten();
   // Before `changing`, as it may take long.
-  std::unique_ptr<WrittenDirectory::Turn> turn = impl.AwaitTurn();
+  std::unique_ptr<WrittenDirectories::Turn> turn = impl.AwaitTurn();
   CoordinatorMaker::Impl& front = *impl.front;
   const std::lock_guard changing(front.changing);
   JobVariables& job = impl.variables();

@@ -50,20 +50,28 @@ std::vector<std::string> WrittenDirectory::SuperfluousOf(
   return left;
 }
 
-std::unique_ptr<WrittenDirectory::Turn> WrittenDirectory::AwaitTurn(
-    Duration timeout) {
-  std::unique_lock lock(mutex_);
-  if (!given_back_.wait_for(lock, timeout, [this] { return !taken_; })) {
+std::unique_ptr<WrittenDirectories::Turn> WrittenDirectories::AwaitTurn(
+    const std::string& directory, Duration timeout) {
+  Turns& turns = *turns_;
+  std::unique_lock lock(turns.mutex);
+  if (!turns.given_back.wait_for(lock, timeout, [&] { return !turns.taken; })) {
     return nullptr;
   }
-  taken_ = true;
-  return std::make_unique<Turn>(shared_from_this());
+  turns.taken = true;
+  turns.directory = directory;
+  return std::make_unique<Turn>(turns_);
 }
 
-WrittenDirectory::Turn::~Turn() {
-  const std::lock_guard lock(of_->mutex_);
-  of_->taken_ = false;
-  of_->given_back_.notify_one();
+std::string WrittenDirectories::writes_to() const {
+  const std::lock_guard lock(turns_->mutex);
+  return turns_->directory;
+}
+
+WrittenDirectories::Turn::~Turn() {
+  const std::lock_guard lock(of_->mutex);
+  of_->taken = false;
+  of_->directory.clear();
+  of_->given_back.notify_one();
 }
 
 absl::StatusOr<std::shared_ptr<WrittenDirectory>> WrittenDirectories::Open(

@@ -1,6 +1,7 @@
-// The directories that CheckpointManagers of one coordinator write to, and what
-// those of one directory share: whose turn it is, and what is to be kept. Else
-// one would clean up what another is writing, and remove what it keeps.
+// The directories that CheckpointManagers of one coordinator write to. Those of
+// one directory share what is to be kept: else one would clean up what another
+// is writing, and remove what it keeps. All of them take turns, as servers have
+// one snapshot at a time.
 // Thread-safe.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,7 +22,7 @@
 
 namespace capstan {
 
-class WrittenDirectory : public std::enable_shared_from_this<WrittenDirectory> {
+class WrittenDirectory {
  public:
   // A manager of it. 0 is none.
   using Member = std::uint64_t;
@@ -35,25 +37,9 @@ class WrittenDirectory : public std::enable_shared_from_this<WrittenDirectory> {
   std::vector<std::string> SuperfluousOf(
       const std::vector<Checkpoint>& checkpoints) const;
 
-  // The right to write and to remove, until it is destroyed, by any thread.
-  class Turn {
-   public:
-    explicit Turn(std::shared_ptr<WrittenDirectory> of) : of_(std::move(of)) {}
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    const std::shared_ptr<WrittenDirectory> of_;
-  };
-  // Null if another has it for all of that time. Blocks.
-  std::unique_ptr<Turn> AwaitTurn(Duration timeout);
-
  private:
   mutable std::mutex mutex_;
-  std::condition_variable given_back_;
   // Guarded by mutex_.
-  bool taken_ = false;
   Member last_ = 0;
   std::map<Member, Retention> retentions_;
   std::map<Member, std::string> kept_;
@@ -67,10 +53,38 @@ class WrittenDirectories {
   absl::StatusOr<std::shared_ptr<WrittenDirectory>> Open(
       const std::string& path, const std::function<absl::Status()>& prepare);
 
+  // The right to write and to remove, until it is destroyed, by any thread.
+  class Turn;
+  // For `directory`. Null if another has it for all of that time. Blocks.
+  std::unique_ptr<Turn> AwaitTurn(const std::string& directory,
+                                  Duration timeout);
+  // The directory whose turn it is; empty if there is none.
+  std::string writes_to() const;
+
  private:
+  struct Turns {
+    std::mutex mutex;
+    std::condition_variable given_back;
+    // Guarded by mutex.
+    bool taken = false;
+    std::string directory;
+  };
+
+  const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, std::weak_ptr<WrittenDirectory>> open_;
+};
+
+class WrittenDirectories::Turn {
+ public:
+  explicit Turn(std::shared_ptr<Turns> of) : of_(std::move(of)) {}
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const std::shared_ptr<Turns> of_;
 };
 
 }  // namespace capstan

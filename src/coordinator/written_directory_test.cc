@@ -64,13 +64,15 @@ TEST(WrittenDirectoryTest, OneThatKeepsAllKeepsThemForAll) {
   EXPECT_THAT(directory->SuperfluousOf(Checkpoints(9)), IsEmpty());
 }
 
-TEST(WrittenDirectoryTest, OneAtATimeHasItsTurn) {
-  const auto directory = NewDirectory();
-  auto turn = directory->AwaitTurn(Duration::zero());
+TEST(WrittenDirectoriesTest, OneAtATimeHasItsTurn) {
+  WrittenDirectories directories;
+  EXPECT_EQ(directories.writes_to(), "");
+  auto turn = directories.AwaitTurn("/a", Duration::zero());
   ASSERT_NE(turn, nullptr);
-  EXPECT_EQ(directory->AwaitTurn(std::chrono::milliseconds(1)), nullptr);
+  EXPECT_EQ(directories.AwaitTurn("/b", std::chrono::milliseconds(1)), nullptr);
+  EXPECT_EQ(directories.writes_to(), "/a");
   auto next = std::async(std::launch::async, [&] {
-    return directory->AwaitTurn(std::chrono::minutes(1)) != nullptr;
+    return directories.AwaitTurn("/b", std::chrono::minutes(1)) != nullptr;
   });
   // Another thread than the one that has taken it may give it back.
   std::async(std::launch::async, [&] { turn = nullptr; }).wait();

@@ -65,6 +65,23 @@ TEST_F(CheckpointWritingTest, OneWritesAfterTheOther) {
   EXPECT_THAT(first.checkpoints(), ElementsAre("ckpt-1", "ckpt-2"));
 }
 
+// Servers have one snapshot at a time.
+TEST_F(CheckpointWritingTest, SoItIsWithTwoDirectories) {
+  CheckpointManager first(job_.coordinator, dir_ / "a");
+  CheckpointManager second(job_.coordinator, dir_ / "b");
+  SaveBehindDoor(first);
+  auto saved = std::async(std::launch::async, [&] { return second.Save(); });
+  EXPECT_EQ(saved.wait_for(std::chrono::milliseconds(20)),
+            std::future_status::timeout);
+  EXPECT_THAT(NamesIn(dir_ / "b"), IsEmpty());
+  door_.Open();
+  EXPECT_EQ(saved.get(), "ckpt-1");
+  first.Wait();
+  second.Wait();
+  EXPECT_THAT(first.checkpoints(), ElementsAre("ckpt-1"));
+  EXPECT_THAT(second.checkpoints(), ElementsAre("ckpt-1"));
+}
+
 TEST_F(CheckpointWritingTest, NoneRemovesWhatAnotherKeeps) {
   CheckpointManager newest(job_.coordinator, dir_.path(), {.max_to_keep = 3});
   {
