@@ -411,6 +411,10 @@ struct TensorBoardOptions {
 // `directory`/train and /validation, "epoch_loss", "batch_loss". A Fit that
 // goes on, or goes back, says so in them, and TensorBoard drops the points that
 // come again; with update_freq only those of batches.
+//
+// What cannot be written, as when the disk is full, is said on standard error,
+// once in an epoch, and is missing; what comes after it is written to new
+// files.
 class CAPSTAN_EXPORT TensorBoard : public Callback {
  public:
   explicit TensorBoard(std::string directory, TensorBoardOptions options = {});
@@ -426,11 +430,16 @@ class CAPSTAN_EXPORT TensorBoard : public Callback {
 
  private:
   struct Files;
+  std::shared_ptr<Files> Open() const;
+  // Calls `write` with the files, if there are any or they can be made.
+  void Write(const std::function<void(Files&)>& write);
+
   std::string directory_;
   TensorBoardOptions options_;
   std::shared_ptr<Files> files_;
   std::int64_t last_point_ = 0;  // iterations
   bool resumed_ = false;         // and that is not yet in the files
+  bool warned_ = false;          // in this epoch
 };
 
 struct CsvLoggerOptions {

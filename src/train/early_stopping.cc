@@ -1,8 +1,10 @@
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/trainer.h"
 #include "train/callback_state.h"
 #include "train/monitor.h"
+#include "train/warn.h"
 
 namespace capstan {
 
@@ -49,7 +51,13 @@ void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
 }
 
 void EarlyStopping::OnTrainEnd(Logs& /*logs*/) {
-  if (!best_values_.empty()) trainer().SetValues(best_values_);
+  if (!best_values_.empty()) {
+    trainer().SetValues(best_values_);
+  } else if (options_.restore_best_weights && best_epoch_) {
+    Warn(*this, absl::StrCat("the weights of epoch ", *best_epoch_ + 1,
+                             ", the best, were lost when the training was cut "
+                             "off: the last ones stay"));
+  }
   best_values_.clear();
 }
 
@@ -61,8 +69,11 @@ void EarlyStopping::SetState(const std::string& state) {
   const auto numbers = DecodeState(state, 3);
   waited_ = static_cast<int>(numbers[0].value_or(0));
   best_ = numbers[1];
-  best_epoch_.reset();
-  if (numbers[2]) best_epoch_ = static_cast<int>(*numbers[2]);
+  std::optional<int> best_epoch;
+  if (numbers[2]) best_epoch = static_cast<int>(*numbers[2]);
+  // They are of an epoch that comes again, or of none of this process.
+  if (best_epoch != best_epoch_) best_values_.clear();
+  best_epoch_ = best_epoch;
 }
 
 }  // namespace capstan

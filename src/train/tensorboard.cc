@@ -11,6 +11,7 @@
 #include "metrics/event_file.h"
 #include "train/callback_state.h"
 #include "train/this_process.h"
+#include "train/warn.h"
 
 namespace capstan {
 namespace {
@@ -62,47 +63,75 @@ TensorBoard::TensorBoard(std::string directory, TensorBoardOptions options)
 }
 TensorBoard::~TensorBoard() = default;
 
-void TensorBoard::OnTrainBegin(Logs& /*logs*/) {
-  files_ = std::make_shared<Files>(directory_);
-  files_->train = files_->Create("train");
-  last_point_ = trainer().iterations();
-  resumed_ = false;
-  if (options_.hparams.empty()) return;
+std::shared_ptr<TensorBoard::Files> TensorBoard::Open() const {
+  auto files = std::make_shared<Files>(directory_);
+  files->train = files->Create("train");
+  if (options_.hparams.empty()) return files;
   std::vector<HParamMetric> metrics;
   for (const std::string& name : params().metrics) {
     metrics.push_back({.tag = "epoch_" + name, .group = "train"});
     metrics.push_back({.tag = "epoch_" + name, .group = "validation"});
   }
-  files_->hparams = files_->Create("");
-  ThrowIfError(files_->hparams->HParams(options_.hparams, metrics));
-  ThrowIfError(files_->hparams->Flush());
+  files->hparams = files->Create("");
+  ThrowIfError(files->hparams->HParams(options_.hparams, metrics));
+  ThrowIfError(files->hparams->Flush());
+  return files;
+}
+
+void TensorBoard::Write(const std::function<void(Files&)>& write) {
+  try {
+    if (files_ == nullptr) files_ = Open();
+    write(*files_);
+  } catch (const Error& error) {
+    // Readers go no further in a file than to what was cut off.
+    files_ = nullptr;
+    if (std::exchange(warned_, true)) return;
+    Warn(*this, absl::StrCat(error.what(), "; the training goes on"));
+  }
+}
+
+void TensorBoard::OnTrainBegin(Logs& /*logs*/) {
+  // Not later, if there can be no such folder.
+  OpenFolder(directory_, IfMissing::kCreate);
+  files_ = nullptr;
+  last_point_ = trainer().iterations();
+  resumed_ = false;
+  warned_ = false;
+  Write([](Files&) {});
 }
 
 void TensorBoard::OnEpochBegin(int epoch, Logs& /*logs*/) {
-  if (!std::exchange(resumed_, false)) return;
+  warned_ = false;
+  if (!resumed_) return;
   const int64_t iterations = trainer().iterations();
   // Points come again of what comes again.
   last_point_ = std::min(last_point_, iterations);
-  files_->Restart(epoch, options_.update_freq ? iterations + 1 : 0);
+  Write([&](Files& files) {
+    files.Restart(epoch, options_.update_freq ? iterations + 1 : 0);
+    resumed_ = false;
+  });
 }
 
 void TensorBoard::OnEpochEnd(int epoch, Logs& logs) {
-  EventFile& train = *files_->train;
-  for (const auto& [name, value] : logs) {
-    const bool validation = absl::StartsWith(name, kValidation);
-    EventFile& file = validation ? files_->Validation() : train;
-    const std::string plain =
-        validation ? name.substr(sizeof(kValidation) - 1) : name;
-    ThrowIfError(file.Scalar("epoch_" + plain, epoch, value));
-  }
+  std::map<std::string, Tensor> values;
   if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0) {
-    for (const auto& [name, value] : trainer().Values()) {
-      if (value.dtype() != DType::kF32) continue;
-      ThrowIfError(train.Histogram(name, epoch, value.Values<float>()));
-    }
+    values = trainer().Values();
   }
-  ThrowIfError(train.Flush());
-  if (files_->validation != nullptr) ThrowIfError(files_->validation->Flush());
+  Write([&](Files& files) {
+    for (const auto& [name, value] : logs) {
+      const bool validation = absl::StartsWith(name, kValidation);
+      EventFile& file = validation ? files.Validation() : *files.train;
+      const std::string plain =
+          validation ? name.substr(sizeof(kValidation) - 1) : name;
+      ThrowIfError(file.Scalar("epoch_" + plain, epoch, value));
+    }
+    for (const auto& [name, value] : values) {
+      if (value.dtype() != DType::kF32) continue;
+      ThrowIfError(files.train->Histogram(name, epoch, value.Values<float>()));
+    }
+    ThrowIfError(files.train->Flush());
+    if (files.validation != nullptr) ThrowIfError(files.validation->Flush());
+  });
 }
 
 void TensorBoard::OnTrainBatchEnd(int64_t /*batch*/, Logs& logs) {
@@ -110,17 +139,20 @@ void TensorBoard::OnTrainBatchEnd(int64_t /*batch*/, Logs& logs) {
   const int64_t iterations = trainer().iterations();
   if (iterations - last_point_ < *options_.update_freq) return;
   last_point_ = iterations;
-  for (const auto& [name, value] : logs) {
-    ThrowIfError(files_->train->Scalar("batch_" + name, iterations, value));
-  }
+  Write([&](Files& files) {
+    for (const auto& [name, value] : logs) {
+      ThrowIfError(files.train->Scalar("batch_" + name, iterations, value));
+    }
+  });
 }
 
 void TensorBoard::OnTrainEnd(Logs& /*logs*/) {
-  ThrowIfError(files_->train->Flush());
-  if (files_->hparams != nullptr) {
-    ThrowIfError(files_->hparams->EndHParams(RunEnd::kSuccess));
-    ThrowIfError(files_->hparams->Flush());
-  }
+  Write([](Files& files) {
+    ThrowIfError(files.train->Flush());
+    if (files.hparams == nullptr) return;
+    ThrowIfError(files.hparams->EndHParams(RunEnd::kSuccess));
+    ThrowIfError(files.hparams->Flush());
+  });
   files_ = nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "testing/temp_dir.h"
 #include "train/linear_model.h"
@@ -111,9 +112,10 @@ TEST(ModelCheckpointTest, APatternThatIsWrongIsNamed) {
 }
 
 // Among the lines that others may write there.
-int WarningsIn(const std::string& text) {
+int WarningsIn(const std::string& text,
+               const std::string& callback = "ModelCheckpoint") {
   int count = 0;
-  const std::string warning = "warning: ModelCheckpoint: ";
+  const std::string warning = "warning: " + callback + ": ";
   for (std::size_t at = text.find(warning); at != std::string::npos;
        at = text.find(warning, at + 1)) {
     ++count;
@@ -158,7 +160,13 @@ TEST_P(FullDiskTest, AFolderThatIsGoneIsMadeAgain) {
   const TempDir dir;
   TrainJob job(PlaneBatches(24, 8));
   const auto gone = LambdaCallback({.on_epoch_begin = [&](int epoch, Logs&) {
-    if (epoch == 1) std::filesystem::remove_all(dir / "ckpt");
+    if (epoch != 1) return;
+    // Else it is written while it is being removed.
+    while (!std::filesystem::exists(dir / "ckpt/ckpt-1") &&
+           !std::filesystem::exists(dir / "ckpt/1.safetensors")) {
+      std::this_thread::yield();
+    }
+    std::filesystem::remove_all(dir / "ckpt");
   }});
   ::testing::internal::CaptureStderr();
   const History history = job.trainer().Fit(
@@ -306,6 +314,28 @@ TEST(TensorBoardTest, WritesWhatWasMeasured) {
                     HasSubstr("linear/w"), Not(HasSubstr("val_"))));
   EXPECT_THAT(ContentOf(dir / names[2]),
               AllOf(HasSubstr("epoch_loss"), Not(HasSubstr("linear/w"))));
+}
+
+TEST(TensorBoardTest, WhatCannotBeWrittenDoesNotEndTheTraining) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  // Nothing can be made in a file.
+  std::filesystem::create_directory(dir / "logs");
+  std::ofstream(dir / "logs/train") << "full";
+  const auto room = LambdaCallback({.on_epoch_begin = [&](int epoch, Logs&) {
+    if (epoch == 2) std::filesystem::remove(dir / "logs/train");
+  }});
+  ::testing::internal::CaptureStderr();
+  const History history = job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet({.epochs = 4,
+                       .callbacks = {room, TensorBoard(dir / "logs",
+                                                       {.update_freq = 1})}}));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(history.epochs(), SizeIs(4));
+  EXPECT_THAT(NamesIn(dir / "logs"), SizeIs(1));
+  // At the beginning, and in each of the first two epochs.
+  EXPECT_EQ(WarningsIn(said, "TensorBoard"), 3) << said;
 }
 
 TEST(TensorBoardTest, SaysWhereItGoesOn) {

@@ -309,6 +309,25 @@ TEST(ResumeTest, TheLastCheckpointHasTheBestWeights) {
   EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
 }
 
+TEST(ResumeTest, ThatTheBestWeightsAreGoneIsSaid) {
+  const TempDir dir;
+  FitOptions options = Saving(dir / "ckpt", 0);
+  EarlyStoppingOptions best = PatienceOf(3);
+  best.restore_best_weights = true;
+  {
+    TrainJob first(PlaneBatches(kExamples, 8));
+    options.callbacks = {Worse(), EarlyStopping(best), CutOff(70)};
+    ErrorOf([&] { first.trainer().Fit(first.data, options); });
+  }
+  TrainJob second(PlaneBatches(kExamples, 8));
+  options.callbacks = {Worse(), EarlyStopping(best)};
+  ::testing::internal::CaptureStderr();
+  second.trainer().Fit(second.data, options);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("warning: EarlyStopping: the weights of epoch 1, the "
+                        "best, were lost"));
+}
+
 // A checkpoint that is saved by a callback at the end of an epoch is of before
 // that end, for all callbacks.
 TEST(ResumeTest, AnEpochThatEndsAgainCountsOnce) {
