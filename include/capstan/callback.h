@@ -466,16 +466,10 @@ class CAPSTAN_EXPORT CSVLogger : public Callback {
   void OnEpochEnd(int epoch, Logs& logs) override;
 
  private:
-  using Row = std::map<std::string, std::string>;
-  std::vector<Row> ReadRows() const;
-
+  struct Log;
   std::string path_;
   CsvLoggerOptions options_;
-  std::int64_t before_ = 0;   // rows that are not of this Fit
-  std::optional<int> first_;  // epoch that this Fit has a row of
-  bool known_ = false;        // rows_ are those of the file
-  bool resumed_ = false;      // and some of them may come again
-  std::vector<Row> rows_;
+  std::shared_ptr<Log> log_;
 };
 
 // A JSON object for each epoch, one per line: {"epoch": 0, "loss": 0.5}. As
@@ -491,17 +485,13 @@ class CAPSTAN_EXPORT JSONLogger : public Callback {
   void OnEpochEnd(int epoch, Logs& logs) override;
 
  private:
-  std::vector<std::string> ReadLines() const;
+  struct Log;
   void Write(bool last_only) const;
 
   std::string path_;
   bool append_;
-  std::int64_t before_ = 0;   // lines that are not of this Fit
-  std::optional<int> first_;  // epoch that this Fit has a line of
-  bool known_ = false;        // lines_ are those of the file
-  bool resumed_ = false;      // and some of them may come again
-  bool in_file_ = false;      // it has all but the last, and nothing else
-  std::vector<std::string> lines_;
+  bool in_file_ = false;  // it has all but the last, and nothing else
+  std::shared_ptr<Log> log_;
 };
 
 }  // namespace capstan

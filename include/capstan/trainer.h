@@ -457,11 +457,12 @@ class CAPSTAN_EXPORT Trainer {
   // Throws kInvalidArgument, naming the variable, if one is missing, unknown or
   // of another shape; nothing is changed then.
   void SetValues(const std::map<std::string, Tensor>& values);
-  // The same, in a safetensors file. Load takes an .npz file too, converts
-  // floating types, holds a piece of the file at a time in memory, and has the
-  // optimizers begin anew, as ImportVariables (checkpoint.h). It throws
-  // kNotFound without a file and kDataLoss for a damaged one; nothing is
-  // changed then.
+  // The same, in a safetensors file. Save has all values in memory here; of a
+  // model that is larger than that, CheckpointManager::Export makes such a file
+  // from a checkpoint. Load takes an .npz file too, converts floating types,
+  // holds a piece of the file at a time in memory, and has the optimizers begin
+  // anew, as ImportVariables (checkpoint.h). It throws kNotFound without a file
+  // and kDataLoss for a damaged one; nothing is changed then.
   void Save(const std::string& path);
   void Load(const std::string& path);
 

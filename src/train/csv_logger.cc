@@ -10,17 +10,13 @@
 #include "base/open_folder.h"
 #include "capstan/callback.h"
 #include "capstan/error.h"
-#include "train/callback_state.h"
-#include "train/kept_epochs.h"
+#include "train/epoch_log.h"
 #include "train/warn.h"
 
 namespace capstan {
 namespace {
 
 using Row = std::map<std::string, std::string>;
-
-// Of a log: a line for each epoch is not much.
-constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
 std::vector<Row> ParseRows(const std::string& text, char separator) {
   std::vector<Row> rows;
@@ -78,44 +74,32 @@ std::string ToText(const std::vector<Row>& rows, char separator) {
 
 }  // namespace
 
-CSVLogger::CSVLogger(std::string path, CsvLoggerOptions options)
-    : path_(std::move(path)), options_(options) {}
-CSVLogger::~CSVLogger() = default;
+struct CSVLogger::Log : EpochLog<Row> {
+  Log() : EpochLog(EpochOf) {}
+};
 
-std::vector<CSVLogger::Row> CSVLogger::ReadRows() const {
-  const FileInFolder file = OpenFolderOf(path_, IfMissing::kCreate);
-  if (!ValueOrThrow(file.folder->Exists(file.name))) return {};
-  return ParseRows(ValueOrThrow(ReadFile(*file.folder, file.name, kMaxBytes)),
-                   options_.separator);
-}
+CSVLogger::CSVLogger(std::string path, CsvLoggerOptions options)
+    : path_(std::move(path)),
+      options_(options),
+      log_(std::make_shared<Log>()) {}
+CSVLogger::~CSVLogger() = default;
 
 void CSVLogger::OnTrainBegin(Logs& /*logs*/) {
   // Not at the end of the first epoch, if there can be no such file.
   OpenFolderOf(path_, IfMissing::kCreate);
-  // It stays as it is: only SetState tells whether this Fit is a new one.
-  rows_.clear();
-  if (options_.append) rows_ = ReadRows();
-  before_ = static_cast<int64_t>(rows_.size());
-  first_.reset();
-  known_ = true;
-  resumed_ = false;
+  log_->Begin(options_.append ? ParseRows(ReadLog(path_), options_.separator)
+                              : std::vector<Row>());
 }
 
 void CSVLogger::OnEpochEnd(int epoch, Logs& logs) {
+  Row row;
+  for (const auto& [name, value] : logs) row[name] = fmt::format("{}", value);
+  row["epoch"] = std::to_string(epoch);
   try {
-    if (resumed_) {
-      if (!known_) rows_ = ReadRows();
-      rows_ = KeptEpochs(rows_, before_, first_, epoch, EpochOf);
-      known_ = true;
-      resumed_ = false;
-    }
-    Row row;
-    for (const auto& [name, value] : logs) row[name] = fmt::format("{}", value);
-    row["epoch"] = std::to_string(epoch);
-    rows_.push_back(std::move(row));
-    if (!first_) first_ = epoch;
+    log_->Add(epoch, std::move(row),
+              [&] { return ParseRows(ReadLog(path_), options_.separator); });
     // As a whole: an epoch may be the first to have a certain column.
-    const std::string text = ToText(rows_, options_.separator);
+    const std::string text = ToText(log_->lines(), options_.separator);
     const FileInFolder file = OpenFolderOf(path_, IfMissing::kCreate);
     ThrowIfError(ReplaceFile(*file.folder, file.name,
                              std::as_bytes(std::span<const char>(text))));
@@ -124,18 +108,7 @@ void CSVLogger::OnEpochEnd(int epoch, Logs& logs) {
   }
 }
 
-std::string CSVLogger::State() const {
-  return EncodeState({static_cast<double>(before_), first_});
-}
-
-void CSVLogger::SetState(const std::string& state) {
-  const auto numbers = DecodeState(state, 2);
-  // Those that this process has logged may not all have been written.
-  known_ = known_ && first_;
-  resumed_ = true;
-  before_ = static_cast<int64_t>(numbers[0].value_or(0));
-  first_.reset();
-  if (numbers[1]) first_ = static_cast<int>(*numbers[1]);
-}
+std::string CSVLogger::State() const { return log_->State(); }
+void CSVLogger::SetState(const std::string& state) { log_->SetState(state); }
 
 }  // namespace capstan
