@@ -460,7 +460,8 @@ TEST(ResumeTest, ModelsThatShareADirectory) {
        {std::tuple(40, kNever, kNever), std::tuple(kNever, 10, kNever),
         std::tuple(kNever, 31, kNever), std::tuple(kNever, kNever, 20)}) {
     TwoModels one;
-    EXPECT_THAT(ErrorOf([&] { one.Run(dir / "cut", cuts(a, b, c)); }),
+    const std::vector<CallbackHandle> cut = cuts(a, b, c);
+    EXPECT_THAT(ErrorOf([&] { one.Run(dir / "cut", cut); }),
                 IsError(ErrorCode::kUnknown, HasSubstr("cut off")));
   }
   TwoModels last;
