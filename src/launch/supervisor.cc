@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "launch/find_program.h"
-#include "launch/restart_delay.h"
 #include "launch/task_exit.h"
 
 namespace capstan {
@@ -30,7 +29,9 @@ Supervisor::Supervisor(const SupervisorOptions& options, const Clock& clock,
       screen_(screen),
       signals_(signals),
       log_path_(std::move(log_path)) {
-  for (TaskProcess& task : tasks) tasks_.push_back({std::move(task)});
+  for (TaskProcess& task : tasks) {
+    tasks_.push_back({std::move(task), RestartPolicy(options_.max_restarts)});
+  }
 }
 
 int Supervisor::Run() {
@@ -59,6 +60,7 @@ void Supervisor::StartAll() {
 
 void Supervisor::Start(Watched& watched) {
   start_error_ = watched.process.Start();
+  watched.policy.OnStart(clock_.Now());
   if (!start_error_.ok()) EnterStopping();
 }
 
@@ -156,8 +158,9 @@ void Supervisor::OnFailure(Watched& watched) {
     // The tasks have left, or do so now, with 0: another chief would wait for
     // them in vain, again and again, and its error would hide this one.
     EndBy(watched, what + " when the job was over");
-  } else if (watched.restarts < options_.max_restarts) {
-    Restart(watched, what);
+  } else if (const std::optional<Duration> delay =
+                 watched.policy.OnFailure(clock_.Now())) {
+    Restart(watched, what, *delay);
   } else if (role == Role::kEvaluator ||
              (role == Role::kWorker && Count(role) > 0) ||
              (role == Role::kPs && Count(role) > 0 &&
@@ -168,16 +171,15 @@ void Supervisor::OnFailure(Watched& watched) {
   }
 }
 
-void Supervisor::Restart(Watched& watched, const std::string& what) {
-  ++watched.restarts;
-  const Duration delay = RestartDelay(watched.restarts);
+void Supervisor::Restart(Watched& watched, const std::string& what,
+                         Duration delay) {
   const std::string when =
       delay > Duration::zero()
           ? fmt::format(" in {} s",
                         std::chrono::duration<double>(delay).count())
           : "";
   screen_.Say(fmt::format("{}; restarting it{} ({} of {})", what, when,
-                          watched.restarts, options_.max_restarts));
+                          watched.policy.restarts(), options_.max_restarts));
   // What it left behind may hold its port.
   watched.process.Signal(SIGKILL);
   watched.restart_when_gone = true;
@@ -198,9 +200,9 @@ void Supervisor::GoOnWithout(Watched& watched, const std::string& what) {
 void Supervisor::EndBy(const Watched& watched, const std::string& what) {
   const TaskProcess& process = watched.process;
   std::string headline = what;
-  if (watched.restarts > 0) {
-    headline += fmt::format(" after {} restart{}", watched.restarts,
-                            watched.restarts == 1 ? "" : "s");
+  if (const int restarts = watched.policy.restarts(); restarts > 0) {
+    headline +=
+        fmt::format(" after {} restart{}", restarts, restarts == 1 ? "" : "s");
   }
   const auto& lines = process.output().last_lines().lines();
   headline += lines.empty()

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
+#include "launch/restart_policy.h"
 #include "launch/screen.h"
 #include "launch/signal_fd.h"
 #include "launch/task_process.h"
@@ -20,7 +21,7 @@
 namespace capstan {
 
 struct SupervisorOptions {
-  // How often each task is started again after it failed; see RestartDelay.
+  // How often each task is started again after it failed; see RestartPolicy.
   int max_restarts = 0;
   // Whether the chief may go on without a parameter server: it has checkpoints.
   bool go_on_without_servers = false;
@@ -75,7 +76,7 @@ class Supervisor {
 
   struct Watched {
     TaskProcess process;
-    int restarts = 0;
+    RestartPolicy policy;
     bool restart_when_gone = false;
     MonotonicTime restart_at = {};  // or later, when it is gone
   };
@@ -89,7 +90,7 @@ class Supervisor {
   void Reap();
   void OnExit(Watched& watched, int status);
   void OnFailure(Watched& watched);
-  void Restart(Watched& watched, const std::string& what);
+  void Restart(Watched& watched, const std::string& what, Duration delay);
   void GoOnWithout(Watched& watched, const std::string& what);
   void EndBy(const Watched& watched, const std::string& what);
   // Tasks of that role that run, or will again.
