@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,23 +29,27 @@ The chief, the workers and the evaluator run PROGRAM; the parameter servers run
 line of output is shown with its task before it; runs/<time>-<pid>/logs/ has the
 output whole.
 
-The job ends when PROGRAM ends in the chief. It goes on without a worker that
+The job ends when PROGRAM ends in the chief. It continues without a worker that
 fails and has no restarts left, as long as there is another worker, and without
 the evaluator; with --checkpoint-dir also without a parameter server, as long as
 there is another one: what it held is in the newest checkpoint. When the last
-worker or server fails, or without --checkpoint-dir any server, the job ends,
-and that failure is shown last. A chief that fails when it has told the others
-that the job is over, as after an exception, is not restarted. The evaluator has
-an hour after the chief's end to evaluate the last checkpoints, the others have
-2 s. The exit code is that of PROGRAM in the chief:
-128 plus the signal's number if it was killed, 126 if PROGRAM cannot be
-executed, 127 if there is none, and 1 if another task's failure has ended the
-job although the chief ended with 0. Ctrl-C ends all tasks within 2 s; pressed
-again, it kills them. The workers share the cores of the machine:
-OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they
-are set, say how many each of their functions has; OPENBLAS_CORETYPE, unless it
-is set, names the kernels for this CPU. More workers may join: see capstan
-worker --help.
+worker or server fails, or without --checkpoint-dir any server, the job cannot
+continue: the chief has --report-timeout to report that, then all tasks are
+stopped. A chief that fails is restarted, too, unless it has told the others
+that the job is over, as after an exception. What failed first, and the chief's
+own error, are shown last. The evaluator has an hour after the chief's end to
+evaluate the last checkpoints, the others have 2 s.
+
+The exit code is that of PROGRAM in the chief: 128 plus the signal's number if
+it was killed, 126 if PROGRAM cannot be executed, 127 if there is none. If the
+chief did not end by itself, it is the code of the task whose failure stopped
+the job. It is 130 after Ctrl-C, 143 if capstan run got SIGTERM, and 129 if it
+got SIGHUP. Ctrl-C stops all tasks within 2 s; pressed again, it kills them.
+
+The workers share the cores of the machine: OMP_NUM_THREADS,
+OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
+many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
+kernels for this CPU. More workers may join: see capstan worker --help.
 
 Examples:
   capstan run -- ./train --epochs 3
@@ -57,6 +62,7 @@ constexpr char kUsage[] = "Usage: capstan run [OPTIONS] -- PROGRAM [ARGS]";
 
 struct Flags {
   RunLocalJobOptions options;
+  double report_seconds = 10;
   std::string program;
 };
 
@@ -112,6 +118,12 @@ void AddRunCommand(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command
+      ->add_option("--report-timeout", flags->report_seconds,
+                   "How many seconds the chief has to report that the job "
+                   "cannot continue")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
+  command
       ->add_option("--tls", job.tls,
                    "Encrypt, with the certificates in this folder (as from "
                    "`capstan certs`)")
@@ -125,6 +137,8 @@ void AddRunCommand(CLI::App& app, Action& action) {
   TakeProgram(*command, flags->program, kUsage);
   command->callback([command, flags, &action] {
     flags->options.job.program = flags->program;
+    flags->options.supervisor.report_grace = std::chrono::round<Duration>(
+        std::chrono::duration<double>(flags->report_seconds));
     flags->options.job.arguments = ProgramArguments(*command, flags->program);
     action = [flags] { return Run(flags->options); };
   });

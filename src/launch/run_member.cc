@@ -30,7 +30,7 @@ int RunMember(MemberTask& task) {
   // Whoever waits for signals goes before what it points to.
   task.StopThreads();
   if (received != 0) {
-    task.host().logger().Info("told to end by {}",
+    task.host().logger().Info("received {}; shutting down",
                               received == SIGTERM ? "SIGTERM" : "SIGINT");
     return 128 + received;
   }

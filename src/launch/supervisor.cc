@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "launch/find_program.h"
@@ -46,9 +47,7 @@ int Supervisor::Run() {
   }
   Report();
   Flush();
-  if (!start_error_.ok()) return CannotRunExitCode(start_error_);
-  const int code = chief_code_.value_or(128 + SIGKILL);
-  return code == 0 && !first_failure_.empty() ? 1 : code;
+  return start_error_.ok() ? exit_code_ : CannotRunExitCode(start_error_);
 }
 
 void Supervisor::StartAll() {
@@ -99,8 +98,10 @@ void Supervisor::TakeSignals() {
     if (number != SIGINT && number != SIGTERM && number != SIGHUP) continue;
     interrupted_ = true;
     if (phase_ < Phase::kStopping) {
-      screen_.Say(fmt::format("SIG{}: ending all tasks; Ctrl-C kills them",
-                              sigabbrev_np(number)));
+      screen_.Say(
+          fmt::format("SIG{}: stopping all tasks; press Ctrl-C {}to kill them",
+                      sigabbrev_np(number), number == SIGINT ? "again " : ""));
+      exit_code_ = 128 + number;
       EnterStopping();
     } else if (number == SIGINT && phase_ == Phase::kStopping) {
       screen_.Say("killing " + NamesOfLeft());
@@ -118,6 +119,7 @@ void Supervisor::ReadOutput() {
 }
 
 void Supervisor::Reap() {
+  std::vector<std::pair<Watched*, int>> ended;
   int status = 0;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -125,60 +127,86 @@ void Supervisor::Reap() {
         std::find_if(tasks_.begin(), tasks_.end(), [pid](const Watched& it) {
           return it.process.running() && it.process.pid() == pid;
         });
-    if (found != tasks_.end()) OnExit(*found, status);
+    if (found != tasks_.end()) ended.emplace_back(&*found, status);
   }
+  // The system does not say who was first. If the chief is among them, it has
+  // most likely ended because of the others.
+  std::stable_partition(ended.begin(), ended.end(), [](const auto& it) {
+    return it.first->process.id().role != Role::kChief;
+  });
+  for (const auto& [watched, how] : ended) OnExit(*watched, how);
   for (Watched& watched : tasks_) NoteLog(watched.process.UpdateGone());
 }
 
 void Supervisor::OnExit(Watched& watched, int status) {
   NoteLog(watched.process.OnExit(status));
-  const bool is_chief = watched.process.id().role == Role::kChief;
-  if (is_chief) chief_code_ = ExitCodeOf(status);
-  const bool awaited = phase_ == Phase::kEnding ||
-                       (phase_ == Phase::kEvaluating &&
-                        watched.process.id().role == Role::kEvaluator);
-  if (phase_ == Phase::kRunning && status != 0) {
+  const Role role = watched.process.id().role;
+  const bool counts = phase_ <= Phase::kReporting;
+  const bool awaited =
+      phase_ == Phase::kEnding ||
+      (phase_ == Phase::kEvaluating && role == Role::kEvaluator);
+  if (counts && status != 0) {
     OnFailure(watched);
-  } else if (phase_ == Phase::kRunning && is_chief) {
+  } else if (counts && role == Role::kChief) {
+    exit_code_ = 0;
     EnterEnding();
   } else if (awaited && status != 0) {
-    screen_.Say(fmt::format("{} (pid {}) {} after the chief had ended",
-                            watched.process.id().ToString(),
-                            watched.process.pid(), DescribeExit(status)));
+    screen_.Say(watched.process.DescribeFailure() +
+                " after the chief had exited");
   }
 }
 
 void Supervisor::OnFailure(Watched& watched) {
-  const TaskProcess& process = watched.process;
-  const std::string what =
-      fmt::format("{} (pid {}) {}", process.id().ToString(), process.pid(),
-                  DescribeExit(process.exit_status()));
-  const Role role = process.id().role;
-  if (role == Role::kChief && options_.job_is_over && options_.job_is_over()) {
-    // The tasks have left, or do so now, with 0: another chief would wait for
-    // them in vain, again and again, and its error would hide this one.
-    EndBy(watched, what + " when the job was over");
-  } else if (const std::optional<Duration> delay =
-                 watched.policy.OnFailure(clock_.Now())) {
-    Restart(watched, what, *delay);
-  } else if (role == Role::kEvaluator ||
-             (role == Role::kWorker && Count(role) > 0) ||
-             (role == Role::kPs && Count(role) > 0 &&
-              options_.go_on_without_servers)) {
-    GoOnWithout(watched, what);
+  const Role role = watched.process.id().role;
+  const MonotonicTime now = clock_.Now();
+  for (const Watched& other : tasks_) {
+    const bool recovered = other.process.running() && other.policy.Healthy(now);
+    if (recovered) failures_.Remove(other.process.id());
+  }
+  std::optional<Duration> delay;
+  // Of a job that is over the tasks have left, or do so now, with 0: another
+  // chief would wait for them in vain, again and again, and its error would
+  // hide this one.
+  const bool over =
+      role == Role::kChief && options_.job_is_over && options_.job_is_over();
+  if (phase_ == Phase::kRunning && !over) delay = watched.policy.OnFailure(now);
+  Note(watched, !delay);
+  if (delay) {
+    Restart(watched, *delay);
+  } else if (role == Role::kChief) {
+    EndBy(watched);
+  } else if (phase_ == Phase::kReporting) {
+    screen_.Say(watched.process.DescribeFailure());
+  } else if (CanGoOnWithout(role)) {
+    GoOnWithout(watched);
   } else {
-    EndBy(watched, what);
+    EnterReporting(watched);
   }
 }
 
-void Supervisor::Restart(Watched& watched, const std::string& what,
-                         Duration delay) {
+void Supervisor::Note(const Watched& watched, bool last) {
+  const TaskProcess& process = watched.process;
+  const auto& lines = process.output().last_lines().lines();
+  TaskFailure failure;
+  failure.task = process.id();
+  failure.what = process.DescribeFailure();
+  if (const int restarts = watched.policy.restarts(); last && restarts > 0) {
+    failure.what +=
+        fmt::format(" after {} restart{}", restarts, restarts == 1 ? "" : "s");
+  }
+  failure.log = log_path_(process.id());
+  failure.last_lines.assign(lines.begin(), lines.end());
+  failures_.Add(std::move(failure));
+}
+
+void Supervisor::Restart(Watched& watched, Duration delay) {
   const std::string when =
       delay > Duration::zero()
           ? fmt::format(" in {} s",
                         std::chrono::duration<double>(delay).count())
           : "";
-  screen_.Say(fmt::format("{}; restarting it{} ({} of {})", what, when,
+  screen_.Say(fmt::format("{}; restarting it{} ({} of {})",
+                          watched.process.DescribeFailure(), when,
                           watched.policy.restarts(), options_.max_restarts));
   // What it left behind may hold its port.
   watched.process.Signal(SIGKILL);
@@ -186,31 +214,40 @@ void Supervisor::Restart(Watched& watched, const std::string& what,
   watched.restart_at = clock_.Now() + delay;
 }
 
-void Supervisor::GoOnWithout(Watched& watched, const std::string& what) {
-  const bool server = watched.process.id().role == Role::kPs;
-  const int left = Count(server ? Role::kPs : Role::kWorker);
-  screen_.Say(fmt::format("{}; the job goes on with {} {}{}; its log is {}",
-                          what, left, server ? "server" : "worker",
-                          left == 1 ? "" : "s",
+bool Supervisor::CanGoOnWithout(Role role) const {
+  switch (role) {
+    case Role::kChief:
+      return false;
+    case Role::kWorker:
+      return Count(role) > 0;
+    case Role::kPs:
+      return Count(role) > 0 && options_.go_on_without_servers;
+    case Role::kEvaluator:
+      return true;
+  }
+  return false;
+}
+
+void Supervisor::GoOnWithout(Watched& watched) {
+  const Role role = watched.process.id().role;
+  const int left = Count(role);
+  const std::string with =
+      role == Role::kEvaluator
+          ? ""
+          : fmt::format(", with {} {}{} left", left,
+                        role == Role::kPs ? "server" : "worker",
+                        left == 1 ? "" : "s");
+  screen_.Say(fmt::format("{}; continuing without it{}; its log is {}",
+                          watched.process.DescribeFailure(), with,
                           log_path_(watched.process.id())));
   // What it left behind has nobody to work for.
   watched.process.Signal(SIGKILL);
 }
 
-void Supervisor::EndBy(const Watched& watched, const std::string& what) {
-  const TaskProcess& process = watched.process;
-  std::string headline = what;
-  if (const int restarts = watched.policy.restarts(); restarts > 0) {
-    headline +=
-        fmt::format(" after {} restart{}", restarts, restarts == 1 ? "" : "s");
-  }
-  const auto& lines = process.output().last_lines().lines();
-  headline += lines.empty()
-                  ? "; it wrote nothing"
-                  : fmt::format("; the end of {}:", log_path_(process.id()));
-  first_failure_ = {std::move(headline)};
-  first_failure_.insert(first_failure_.end(), lines.begin(), lines.end());
-  screen_.Say(what + "; ending the job");
+void Supervisor::EndBy(const Watched& watched) {
+  failed_ = true;
+  exit_code_ = ExitCodeOf(watched.process.exit_status());
+  screen_.Say(watched.process.DescribeFailure() + "; stopping the job");
   EnterStopping();
 }
 

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <poll.h>
+#include <signal.h>
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/clock.h"
+#include "launch/failure_list.h"
 #include "launch/restart_policy.h"
 #include "launch/screen.h"
 #include "launch/signal_fd.h"
@@ -28,6 +29,9 @@ struct SupervisorOptions {
   // Whether the chief has begun to tell the tasks that the job is over; null:
   // never. Nobody is left to work for a chief that fails after that.
   std::function<bool()> job_is_over = nullptr;
+  // How long the chief may go on, to report the failure in its own words, when
+  // the job has lost a task that it cannot do without.
+  Duration report_grace = std::chrono::seconds(10);
   // How long the others may go on after the chief has ended well.
   Duration end_grace = std::chrono::seconds(2);
   // The same of the evaluator: the last checkpoints are as new as the end of
@@ -38,14 +42,17 @@ struct SupervisorOptions {
 };
 
 // One loop on one thread, whatever the number of tasks. The job is in one of
-// five phases, and only ever goes on to a later one:
+// six phases, and only ever goes on to a later one:
 //
 //   running     a task that fails (a code other than 0, a signal) is started
 //               again while restarts are left, but for a chief that fails when
 //               the job is over (see the options); then the job goes on without
 //               it if it is an evaluator, or a worker that is not the last, or
-//               a server (see the options) that is not the last, and else ends
-//               by its failure
+//               a server (see the options) that is not the last. Any other
+//               failure ends the job: at once if it is the chief's
+//   reporting   else the chief has report_grace to find out and to fail, or to
+//               come to its end without the task that is lost; nobody is
+//               started again
 //   ending      the chief has ended with 0; the others have end_grace to follow
 //   evaluating  the evaluator has evaluator_grace; the others were asked to end
 //               (SIGTERM), and are killed after stop_grace
@@ -66,13 +73,23 @@ class Supervisor {
              std::vector<TaskProcess> tasks);
 
   // Runs the job; call it once. Returns the exit code: that of the chief, as
-  // ExitCodeOf; 1 if a failure has ended the job although the chief ended with
-  // 0;
+  // ExitCodeOf, if it has ended by itself; else 128 plus the number of the
+  // signal that has stopped the job, or the code of the task whose failure has.
   // CannotRunExitCode if a program could not be started.
   int Run();
 
+  // What is said last of a job that has failed, in one line; else "".
+  std::string failure() const;
+
  private:
-  enum class Phase { kRunning, kEnding, kEvaluating, kStopping, kKilling };
+  enum class Phase {
+    kRunning,
+    kReporting,
+    kEnding,
+    kEvaluating,
+    kStopping,
+    kKilling
+  };
 
   struct Watched {
     TaskProcess process;
@@ -90,14 +107,19 @@ class Supervisor {
   void Reap();
   void OnExit(Watched& watched, int status);
   void OnFailure(Watched& watched);
-  void Restart(Watched& watched, const std::string& what, Duration delay);
-  void GoOnWithout(Watched& watched, const std::string& what);
-  void EndBy(const Watched& watched, const std::string& what);
+  // Notes the failure for the report.
+  void Note(const Watched& watched, bool last);
+  void Restart(Watched& watched, Duration delay);
+  bool CanGoOnWithout(Role role) const;
+  void GoOnWithout(Watched& watched);
+  // The job has failed, by this task.
+  void EndBy(const Watched& watched);
   // Tasks of that role that run, or will again.
   int Count(Role role) const;
   void GoOn();
   void OnDeadline();
   void OnOthersDeadline();
+  void EnterReporting(const Watched& watched);
   void EnterEnding();
   void EnterEvaluating();
   void EnterStopping();
@@ -128,10 +150,10 @@ class Supervisor {
   bool interrupted_ = false;  // by a signal
   bool given_up_ = false;
   bool log_failed_ = false;
-  std::optional<int> chief_code_;
   absl::Status start_error_;
-  // What is said last; empty if nothing failed.
-  std::vector<std::string> first_failure_;
+  int exit_code_ = 128 + SIGKILL;
+  FailureList failures_;
+  bool failed_ = false;  // by them, and so they are reported
   std::vector<pollfd> polled_;
 };
 

@@ -6,9 +6,12 @@
 #include <chrono>
 #include <ratio>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launch/supervisor.h"
+#include "launch/task_exit.h"
 
 namespace capstan {
 namespace {
@@ -30,6 +33,12 @@ std::string NameOf(const TaskProcess& process) {
   return process.id().ToString();
 }
 
+// What a job has lost with a task of that role.
+std::string_view MissingName(Role role, bool last) {
+  if (role == Role::kWorker) return "a worker";
+  return last ? "a parameter server" : "its variables";
+}
+
 std::string List(const std::vector<std::string>& names) {
   constexpr size_t kShown = 5;
   const size_t shown = std::min(names.size(), kShown);
@@ -47,24 +56,30 @@ void Supervisor::OnDeadline() {
   switch (phase_) {
     case Phase::kRunning:
       return;
+    case Phase::kReporting:
+      screen_.Say(
+          fmt::format("chief/0 has not exited within {} s; stopping the job",
+                      Seconds(options_.report_grace)));
+      return EnterStopping();
     case Phase::kEnding:
       if (const std::string others = NamesOfOthersLeft(); !others.empty()) {
-        screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
-                                others, Seconds(options_.end_grace)));
+        screen_.Say(fmt::format(
+            "{} still running {} s after the chief exited; stopping", others,
+            Seconds(options_.end_grace)));
       }
       return EvaluatorGone() ? EnterStopping() : EnterEvaluating();
     case Phase::kEvaluating:
       if (deadline_ < evaluate_until_) return OnOthersDeadline();
-      screen_.Say(fmt::format("{} still ran {} s after the chief; ending",
-                              NamesOfLeft(),
-                              Seconds(options_.evaluator_grace)));
+      screen_.Say(
+          fmt::format("{} still running {} s after the chief exited; stopping",
+                      NamesOfLeft(), Seconds(options_.evaluator_grace)));
       return EnterStopping();
     case Phase::kStopping:
-      screen_.Say(fmt::format("{} did not end within {} s; killing",
+      screen_.Say(fmt::format("{} did not stop within {} s; killing",
                               NamesOfLeft(), Seconds(options_.stop_grace)));
       return EnterKilling();
     case Phase::kKilling:
-      screen_.Say(NamesOfLeft() + " cannot be killed; leaving");
+      screen_.Say("cannot kill " + NamesOfLeft() + "; giving up");
       given_up_ = true;
   }
 }
@@ -73,13 +88,37 @@ void Supervisor::OnOthersDeadline() {
   deadline_ = evaluate_until_;
   const std::string others = NamesOfOthersLeft();
   if (others.empty()) return;
-  screen_.Say(fmt::format("{} did not end within {} s; killing", others,
+  screen_.Say(fmt::format("{} did not stop within {} s; killing", others,
                           Seconds(options_.stop_grace)));
   SignalOthers(SIGKILL);
 }
 
+void Supervisor::EnterReporting(const Watched& watched) {
+  const TaskProcess& lost = watched.process;
+  const std::string what = fmt::format(
+      "{}; the job cannot continue without {}", lost.DescribeFailure(),
+      MissingName(lost.id().role, Count(lost.id().role) == 0));
+  phase_ = Phase::kReporting;
+  deadline_ = clock_.Now() + options_.report_grace;
+  failed_ = true;
+  exit_code_ = ExitCodeOf(lost.exit_status());
+  for (Watched& other : tasks_) {
+    const bool was_to_restart = std::exchange(other.restart_when_gone, false);
+    if (other.process.id().role != Role::kChief || !was_to_restart) continue;
+    // It has reported already.
+    exit_code_ = ExitCodeOf(other.process.exit_status());
+    screen_.Say(what + "; stopping it");
+    return EnterStopping();
+  }
+  screen_.Say(
+      fmt::format("{}; waiting up to {} s for chief/0 to report that (press "
+                  "Ctrl-C to stop the job now)",
+                  what, Seconds(options_.report_grace)));
+}
+
 void Supervisor::EnterEnding() {
   phase_ = Phase::kEnding;
+  failed_ = false;
   deadline_ = clock_.Now() + options_.end_grace;
   evaluate_until_ = clock_.Now() + options_.evaluator_grace;
   // Who waits to be started again has nothing left to do.
@@ -90,8 +129,8 @@ void Supervisor::EnterEvaluating() {
   phase_ = Phase::kEvaluating;
   deadline_ = clock_.Now() + options_.stop_grace;
   screen_.Say(fmt::format(
-      "the chief has ended; waits for evaluator/0 to evaluate the last "
-      "checkpoints, for {} min at most; Ctrl-C ends it",
+      "the chief has finished; waiting up to {} min for evaluator/0 to "
+      "evaluate the last checkpoints (press Ctrl-C to stop it)",
       std::chrono::duration<double, std::ratio<60>>(options_.evaluator_grace)
           .count()));
   SignalOthers(SIGTERM);
@@ -147,15 +186,20 @@ std::string Supervisor::NamesOfOthersLeft() const {
   return List(left);
 }
 
+std::string Supervisor::failure() const {
+  if (!start_error_.ok()) return std::string(start_error_.message());
+  return failed_ ? failures_.first() : "";
+}
+
 void Supervisor::Report() {
   if (!start_error_.ok()) {
     screen_.Say(std::string(start_error_.message()));
     return;
   }
-  if (first_failure_.empty()) return;
-  screen_.Say("the first failure: " + first_failure_.front());
-  for (size_t i = 1; i < first_failure_.size(); ++i) {
-    screen_.SayDetail(first_failure_[i]);
+  if (!failed_) return;
+  for (const FailureText& text : failures_.Report()) {
+    screen_.Say(text.headline);
+    for (const std::string& line : text.details) screen_.SayDetail(line);
   }
 }
 

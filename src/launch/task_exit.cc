@@ -9,7 +9,7 @@ namespace capstan {
 
 std::string DescribeExit(int status) {
   if (!WIFSIGNALED(status)) {
-    return absl::StrCat("exited with code ", WEXITSTATUS(status));
+    return absl::StrCat("failed with exit code ", WEXITSTATUS(status));
   }
   const int number = WTERMSIG(status);
   const char* name = sigabbrev_np(number);

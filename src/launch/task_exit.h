@@ -6,7 +6,8 @@
 
 namespace capstan {
 
-// `status` is as from waitpid. "exited with code 3", "was killed by SIGSEGV".
+// `status` is as from waitpid, and not 0: "failed with exit code 3", "was
+// killed by SIGSEGV".
 std::string DescribeExit(int status);
 
 // As a shell has it: the program's code, or 128 plus the signal's number.

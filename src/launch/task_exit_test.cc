@@ -8,7 +8,7 @@ namespace capstan {
 namespace {
 
 TEST(TaskExitTest, Codes) {
-  EXPECT_EQ(DescribeExit(W_EXITCODE(3, 0)), "exited with code 3");
+  EXPECT_EQ(DescribeExit(W_EXITCODE(3, 0)), "failed with exit code 3");
   EXPECT_EQ(ExitCodeOf(W_EXITCODE(3, 0)), 3);
   EXPECT_EQ(ExitCodeOf(W_EXITCODE(0, 0)), 0);
 }

@@ -1,5 +1,6 @@
 #include "launch/task_process.h"
 
+#include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "launch/spawn.h"
+#include "launch/task_exit.h"
 
 namespace capstan {
 
@@ -52,6 +54,11 @@ absl::Status TaskProcess::UpdateGone() {
   pipe_.Close();
   output_.End();
   return logged;
+}
+
+std::string TaskProcess::DescribeFailure() const {
+  return fmt::format("{} (pid {}) {}", task_.id.ToString(), pid_,
+                     DescribeExit(exit_status_));
 }
 
 absl::Status TaskProcess::Read(int max_reads) {

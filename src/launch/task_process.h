@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -48,6 +49,8 @@ class TaskProcess {
   pid_t pid() const { return pid_; }
   // How it ended, as from waitpid, once it did.
   int exit_status() const { return exit_status_; }
+  // "worker/0 (pid 12) was killed by SIGKILL", of one that has failed.
+  std::string DescribeFailure() const;
   // The process itself runs.
   bool running() const { return state_ == State::kRunning; }
   // Nothing of it runs, or it was never started.

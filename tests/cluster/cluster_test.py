@@ -143,7 +143,7 @@ class Processes(Job):
         self.start_all()
         self.tasks["ps/0"].terminate()
         self.expect_end({"ps/0": 128 + signal.SIGTERM})
-        self.assertIn("told to end by SIGTERM", self.log("ps/0"))
+        self.assertIn("received SIGTERM; shutting down", self.log("ps/0"))
         self.await_state("ps/0", "unreachable")
 
     def test_tasks_give_up_a_dead_chief(self):

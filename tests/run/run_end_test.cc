@@ -39,9 +39,10 @@ TEST(RunEndTest, CtrlCEndsAll) {
   RunProcess run(kGoesOn, {.server = kGoesOn});
   run.WaitForOutput(": pid ", 4);
   run.Signal(SIGINT);
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
   ExpectAllGone(run, 4);
-  EXPECT_THAT(run.output(), HasSubstr("SIGINT: ending all tasks"));
+  EXPECT_THAT(run.output(), HasSubstr("SIGINT: stopping all tasks; press "
+                                      "Ctrl-C again to kill them\n"));
   EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
 }
 
@@ -53,12 +54,21 @@ TEST(RunEndTest, SigtermEndsAll) {
   ExpectAllGone(run, 4);
 }
 
+TEST(RunEndTest, SighupEndsAll) {
+  RunProcess run(kGoesOn, {.server = kGoesOn});
+  run.WaitForOutput(": pid ", 4);
+  run.Signal(SIGHUP);
+  EXPECT_EQ(run.Wait(), 128 + SIGHUP);
+  ExpectAllGone(run, 4);
+}
+
+// However well it ends: the job was cut short.
 TEST(RunEndTest, TheChiefMayEndWellOnCtrlC) {
   RunProcess run(
       "trap 'echo saved; exit 0' TERM; echo ready; sleep 1000 & wait");
   run.WaitForOutput(": ready", 3);
   run.Signal(SIGINT);
-  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
   EXPECT_THAT(run.output(), HasSubstr("chief/0: saved\n"));
 }
 
@@ -66,18 +76,18 @@ TEST(RunEndTest, WhoDoesNotListenIsKilled) {
   RunProcess run(kStubborn);
   run.WaitForOutput(": pid ", 3);
   run.Signal(SIGINT);
-  EXPECT_EQ(run.Wait(), 128 + SIGKILL);
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
   ExpectAllGone(run, 3);
-  EXPECT_THAT(run.output(), HasSubstr("did not end within 1.5 s; killing"));
+  EXPECT_THAT(run.output(), HasSubstr("did not stop within 1.5 s; killing"));
 }
 
 TEST(RunEndTest, ASecondCtrlCKills) {
   RunProcess run(kStubborn);
   run.WaitForOutput(": pid ", 3);
   run.Signal(SIGINT);
-  run.WaitForOutput("SIGINT: ending");
+  run.WaitForOutput("SIGINT: stopping");
   run.Signal(SIGINT);
-  EXPECT_EQ(run.Wait(), 128 + SIGKILL);
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
   ExpectAllGone(run, 3);
   EXPECT_THAT(run.output(), HasSubstr("worker/0, worker/1, chief/0\n"));
 }
@@ -94,9 +104,8 @@ TEST(RunEndTest, AStoppedTaskIsKilledToo) {
 TEST(RunEndTest, WhoGoesOnAfterTheChiefIsEnded) {
   RunProcess run("[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000");
   EXPECT_EQ(run.Wait(), 0);
-  EXPECT_THAT(
-      run.output(),
-      HasSubstr("worker/0, worker/1 still ran 2 s after the chief; ending\n"));
+  EXPECT_THAT(run.output(), HasSubstr("worker/0, worker/1 still running 2 s "
+                                      "after the chief exited; stopping\n"));
 }
 
 // An evaluator that is not done before the test says so.
@@ -104,8 +113,8 @@ constexpr char kEvaluates[] =
     "case $CAPSTAN_TASK in chief/0) exit 0;; evaluator/0) echo pid $$; "
     "read line < go; echo evaluated;; *) exec sleep 1000;; esac";
 constexpr char kWaits[] =
-    "the chief has ended; waits for evaluator/0 to evaluate the last "
-    "checkpoints, for 60 min at most; Ctrl-C ends it\n";
+    "the chief has finished; waiting up to 60 min for evaluator/0 to evaluate "
+    "the last checkpoints (press Ctrl-C to stop it)\n";
 
 void LetItEnd(const RunProcess& run) {
   // Without a reader this would wait for ever.
@@ -116,9 +125,8 @@ void LetItEnd(const RunProcess& run) {
 TEST(RunEndTest, TheEvaluatorIsWaitedFor) {
   RunProcess run(kEvaluates, {.flags = {"--evaluator"}, .before = "mkfifo go"});
   run.WaitForOutput(kWaits);
-  EXPECT_THAT(
-      run.output(),
-      HasSubstr("worker/0, worker/1 still ran 2 s after the chief; ending\n"));
+  EXPECT_THAT(run.output(), HasSubstr("worker/0, worker/1 still running 2 s "
+                                      "after the chief exited; stopping\n"));
   LetItEnd(run);
   EXPECT_EQ(run.Wait(), 0);
   EXPECT_THAT(run.output(), HasSubstr("evaluator/0: evaluated\n"));
@@ -129,7 +137,7 @@ TEST(RunEndTest, WhoIsStubbornIsKilledWhileTheEvaluatorGoesOn) {
       kEvaluates,
       {.flags = {"--evaluator"}, .server = kStubborn, .before = "mkfifo go"});
   run.WaitForOutput(kWaits);
-  run.WaitForOutput("capstan: ps/0 did not end within 1.5 s; killing\n");
+  run.WaitForOutput("capstan: ps/0 did not stop within 1.5 s; killing\n");
   LetItEnd(run);
   EXPECT_EQ(run.Wait(), 0);
   EXPECT_THAT(run.output(), HasSubstr("evaluator/0: evaluated\n"));
@@ -139,8 +147,8 @@ TEST(RunEndTest, CtrlCEndsAnEvaluatorThatIsWaitedFor) {
   RunProcess run(kEvaluates, {.flags = {"--evaluator"}, .before = "mkfifo go"});
   run.WaitForOutput(kWaits);
   run.Signal(SIGINT);
-  EXPECT_EQ(run.Wait(), 0);
-  EXPECT_THAT(run.output(), HasSubstr("SIGINT: ending all tasks"));
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
+  EXPECT_THAT(run.output(), HasSubstr("SIGINT: stopping all tasks"));
   EXPECT_THAT(run.output(), Not(HasSubstr("evaluated\n")));
   ExpectAllGone(run, 1);
 }
@@ -166,7 +174,7 @@ TEST(RunEndTest, CtrlCWorksWhileNobodyReads) {
   // A pipe that is full, but for what does not fit in.
   run.WaitForUnread(60'000);
   run.Signal(SIGINT);
-  EXPECT_EQ(run.WaitWithoutReading(), 128 + SIGTERM);
+  EXPECT_EQ(run.WaitWithoutReading(), 128 + SIGINT);
 }
 
 TEST(RunEndTest, GoesOnWithoutAScreen) {

@@ -27,6 +27,9 @@ std::string As(const std::string& task, const std::string& script,
 
 constexpr char kGoesOn[] = "exec sleep 1000";
 
+// For a chief that does not report what the job has lost.
+constexpr char kSoon[] = "--report-timeout=0.1";
+
 // Lets the one task go on that reads from the pipe "go".
 void Release(const RunProcess& run) {
   std::ofstream(run.dir() / "go") << "go\n";
@@ -36,15 +39,15 @@ TEST(RunFailureTest, TheCodeIsThatOfTheChief) {
   RunProcess run(As("chief/0", "echo oops; exit 7", kGoesOn));
   EXPECT_EQ(run.Wait(), 7);
   EXPECT_THAT(run.output(),
-              ContainsRegex("capstan: the first failure: chief/0 \\(pid "
-                            "[0-9]+\\) exited with code 7; the end of "
+              ContainsRegex("capstan: first failure: chief/0 \\(pid "
+                            "[0-9]+\\) failed with exit code 7; the end of "
                             "runs/.*/logs/chief-0.log:\n  oops\n$"));
 }
 
 TEST(RunFailureTest, OrThatOfItsSignal) {
   RunProcess run(As("chief/0", "kill -SEGV $$", kGoesOn));
   EXPECT_EQ(run.Wait(), 128 + SIGSEGV);
-  EXPECT_THAT(run.output(), ContainsRegex("the first failure: chief/0 .* was "
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: chief/0 .* was "
                                           "killed by SIGSEGV; it wrote "
                                           "nothing\n$"));
 }
@@ -55,8 +58,8 @@ TEST(RunFailureTest, TheFirstFailureIsLast) {
                     "i=$((i+1)); echo line $i; done; printf end; exit 3",
                     "trap 'echo late; exit 9' TERM; sleep 1000 & "
                     "echo > go; wait"),
-                 {.flags = {"-w", "1"}, .before = "mkfifo go"});
-  EXPECT_EQ(run.Wait(), 9);
+                 {.flags = {"-w", "1", kSoon}, .before = "mkfifo go"});
+  EXPECT_EQ(run.Wait(), 3);
   EXPECT_THAT(run.output(), HasSubstr("chief/0: late\n"));
   std::string expected;
   for (int i = 12; i <= 40; ++i) {
@@ -64,21 +67,97 @@ TEST(RunFailureTest, TheFirstFailureIsLast) {
   }
   EXPECT_THAT(run.output(),
               EndsWith("/logs/worker-0.log:\n" + expected + "  end\n"));
-  EXPECT_EQ(run.After("the first failure: worker/0 (pid ").size(), 1u);
+  EXPECT_EQ(run.After("first failure: worker/0 (pid ").size(), 1u);
 }
 
 TEST(RunFailureTest, AFailureIsNeverSuccess) {
   RunProcess run(As("worker/0", "read line < go; exit 3",
                     "trap 'exit 0' TERM; sleep 1000 & echo > go; wait"),
-                 {.flags = {"-w", "1"}, .before = "mkfifo go"});
-  EXPECT_EQ(run.Wait(), 1);
+                 {.flags = {"-w", "1", kSoon}, .before = "mkfifo go"});
+  EXPECT_EQ(run.Wait(), 3);
 }
 
 TEST(RunFailureTest, AServerMayFailToo) {
-  RunProcess run(kGoesOn, {.server = "echo no variables; exit 4"});
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
-  EXPECT_THAT(run.output(), ContainsRegex("first failure: ps/0 .* exited with "
-                                          "code 4; .*:\n  no variables\n$"));
+  RunProcess run(kGoesOn,
+                 {.flags = {kSoon, "-s", "2"},
+                  .server = As("ps/1", kGoesOn, "echo no variables; exit 4")});
+  EXPECT_EQ(run.Wait(), 4);
+  EXPECT_THAT(run.output(),
+              HasSubstr("the job cannot continue without its variables; "
+                        "waiting up to 0.1 s for chief/0 to report that"));
+  EXPECT_THAT(run.output(),
+              HasSubstr("chief/0 has not exited within 0.1 s; stopping"));
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: ps/0 .* failed with "
+                                          "exit code 4; .*:\n"
+                                          "  no variables\n$"));
+}
+
+TEST(RunFailureTest, TheChiefReportsWhatTheJobHasLost) {
+  RunProcess run(As("chief/0", "read line < go; echo poisoned; exit 4",
+                    "echo oops; exit 3"),
+                 {.server = kGoesOn, .before = "mkfifo go"});
+  run.WaitForOutput(
+      "the job cannot continue without a worker; waiting up to "
+      "10 s for chief/0 to report that");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 4);
+  const std::vector<std::string> gone = run.After("capstan: worker/");
+  ASSERT_EQ(gone.size(), 2u);
+  const std::string first = gone[0].substr(0, 1);
+  const std::string second = first == "0" ? "1" : "0";
+  EXPECT_THAT(gone[0], HasSubstr("continuing without it, with 1 worker left"));
+  EXPECT_THAT(run.output(),
+              ContainsRegex("capstan: first failure: worker/" + first +
+                            " .*:\n  oops\ncapstan: then worker/" + second +
+                            " .*; its log is .*/worker-" + second +
+                            ".log\n"
+                            "capstan: then chief/0 \\(pid [0-9]+\\) failed "
+                            "with exit code 4; the end of "
+                            ".*/logs/chief-0.log:\n  poisoned\n$"));
+}
+
+TEST(RunFailureTest, OrSucceedsWithout) {
+  RunProcess run(As("chief/0", "read line < go; exit 0", "exit 3"),
+                 {.before = "mkfifo go"});
+  run.WaitForOutput("waiting up to 10 s for chief/0");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
+}
+
+TEST(RunFailureTest, CtrlCEndsTheWaitForTheChief) {
+  RunProcess run(As("chief/0", kGoesOn, "echo oops; exit 3"),
+                 {.flags = {"-w", "1"}, .before = "mkfifo go"});
+  run.WaitForOutput("waiting up to 10 s for chief/0");
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Wait(), 128 + SIGINT);
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: worker/0.*:\n"
+                                          "  oops\n$"));
+}
+
+TEST(RunFailureTest, AProgramThatFailsEverywhere) {
+  RunProcess run("exit 7", {.server = kGoesOn});
+  EXPECT_EQ(run.Wait(), 7);
+  EXPECT_THAT(run.output(), Not(HasSubstr("the end of")));
+}
+
+// A server that was started again has lost its variables all the same.
+TEST(RunFailureTest, WhoHasNotRecoveredMayBeTheFirst) {
+  RunProcess run(As("chief/0",
+                    "read line < go; touch $CAPSTAN_OVER_FILE; "
+                    "echo lost ps/0; exit 1",
+                    kGoesOn),
+                 {.flags = {"--max-restarts", "5"},
+                  .server = "[ -e tried ] && exec sleep 1000; touch tried; "
+                            "echo oops; kill -KILL $$",
+                  .before = "mkfifo go"});
+  run.WaitForOutput("restarting it (1 of 5)");
+  Release(run);
+  EXPECT_EQ(run.Wait(), 1);
+  EXPECT_THAT(run.output(),
+              ContainsRegex("first failure: ps/0 .* was killed by SIGKILL; "
+                            ".*:\n  oops\ncapstan: then chief/0 .*:\n"
+                            "  lost ps/0\n$"));
 }
 
 TEST(RunFailureTest, AFailedTaskIsRestarted) {
@@ -101,14 +180,15 @@ TEST(RunFailureTest, AFailedTaskIsRestarted) {
 
 TEST(RunFailureTest, RestartsEndSometime) {
   RunProcess run(As("worker/0", "echo try; exit 5", kGoesOn),
-                 {.flags = {"-w", "1", "--max-restarts", "2"}});
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
+                 {.flags = {"-w", "1", "--max-restarts", "2", kSoon}});
+  EXPECT_EQ(run.Wait(), 5);
   EXPECT_EQ(run.After("worker/0: try").size(), 3u);
   EXPECT_THAT(run.output(), HasSubstr("; restarting it (1 of 2)\n"));
   EXPECT_THAT(run.output(), HasSubstr("; restarting it in 0.5 s (2 of 2)\n"));
-  EXPECT_THAT(run.output(),
-              ContainsRegex("the first failure: worker/0 .* exited with code 5 "
-                            "after 2 restarts; .*:\n  try\n  try\n  try\n$"));
+  EXPECT_THAT(
+      run.output(),
+      ContainsRegex("first failure: worker/0 .* failed with exit code 5 "
+                    "after 2 restarts; .*:\n  try\n  try\n  try\n$"));
 }
 
 TEST(RunFailureTest, TheJobGoesOnWithoutAWorker) {
@@ -116,13 +196,16 @@ TEST(RunFailureTest, TheJobGoesOnWithoutAWorker) {
                     "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
                     "read line < go"),
                  {.flags = {"-w", "3"}, .before = "mkfifo go"});
-  run.WaitForOutput("was killed by SIGKILL; the job goes on with 2 workers");
+  run.WaitForOutput(
+      "was killed by SIGKILL; continuing without it, with 2 workers left");
   Release(run);
   EXPECT_EQ(run.Wait(), 0);
-  EXPECT_THAT(run.output(),
-              ContainsRegex("capstan: worker/1 \\(pid [0-9]+\\) was killed by "
-                            "SIGKILL; the job goes on with 2 workers; its log "
-                            "is runs/.*/logs/worker-1.log\n"));
+  EXPECT_THAT(
+      run.output(),
+      ContainsRegex(
+          "capstan: worker/1 \\(pid [0-9]+\\) was killed by "
+          "SIGKILL; continuing without it, with 2 workers left; its log "
+          "is runs/.*/logs/worker-1.log\n"));
   EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
   const std::vector<std::string> left = run.After("worker/1: pid ");
   ASSERT_EQ(left.size(), 1u);
@@ -130,23 +213,25 @@ TEST(RunFailureTest, TheJobGoesOnWithoutAWorker) {
 }
 
 TEST(RunFailureTest, ButNotWithoutAnyWorker) {
-  RunProcess run(As("chief/0", kGoesOn, "echo oops; exit 3"));
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
-  EXPECT_EQ(run.After("the job goes on with 1 worker;").size(), 1u);
+  RunProcess run(As("chief/0", kGoesOn, "echo oops; exit 3"),
+                 {.flags = {kSoon}});
+  EXPECT_EQ(run.Wait(), 3);
+  EXPECT_EQ(run.After("continuing without it, with 1 worker left;").size(), 1u);
   EXPECT_THAT(run.output(),
-              ContainsRegex("the first failure: worker/. .* "
-                            "exited with code 3; .*:\n  oops\n$"));
+              ContainsRegex("first failure: worker/. .* "
+                            "failed with exit code 3; .*:\n  oops\n"
+                            "capstan: then worker/"));
 }
 
 TEST(RunFailureTest, AWorkerThatHasEndedIsNoneLeft) {
   RunProcess run(As("worker/0", "exit 0",
                     "[ $CAPSTAN_TASK = chief/0 ] && exec sleep 1000; "
                     "read line < go; exit 3"),
-                 {.before = "mkfifo go"});
+                 {.flags = {kSoon}, .before = "mkfifo go"});
   run.WaitForOutput("logs in");
   Release(run);
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
-  EXPECT_THAT(run.output(), HasSubstr("the first failure: worker/1"));
+  EXPECT_EQ(run.Wait(), 3);
+  EXPECT_THAT(run.output(), HasSubstr("first failure: worker/1"));
 }
 
 TEST(RunFailureTest, TheJobGoesOnWithoutTheEvaluator) {
@@ -154,7 +239,8 @@ TEST(RunFailureTest, TheJobGoesOnWithoutTheEvaluator) {
                     "[ $CAPSTAN_TASK = chief/0 ] || exec sleep 1000; "
                     "read line < go"),
                  {.flags = {"--evaluator"}, .before = "mkfifo go"});
-  run.WaitForOutput("exited with code 3; the job goes on with 2 workers");
+  run.WaitForOutput(
+      "failed with exit code 3; continuing without it; its log is");
   Release(run);
   EXPECT_EQ(run.Wait(), 0);
 }
@@ -166,7 +252,8 @@ TEST(RunFailureTest, WithCheckpointsTheJobGoesOnWithoutAServer) {
       {.flags = {"-s", "3", "--checkpoint-dir", "saved"},
        .server = As("ps/1", "kill -KILL $$", kGoesOn),
        .before = "mkfifo go"});
-  run.WaitForOutput("was killed by SIGKILL; the job goes on with 2 servers");
+  run.WaitForOutput(
+      "was killed by SIGKILL; continuing without it, with 2 servers left");
   Release(run);
   EXPECT_EQ(run.Wait(), 0);
   EXPECT_THAT(run.output(), Not(HasSubstr("first failure")));
@@ -190,12 +277,16 @@ TEST(RunFailureTest, ADirectoryThatCannotBeMadeIsNamed) {
 }
 
 TEST(RunFailureTest, ButNotWithoutAnyServer) {
-  RunProcess run(kGoesOn, {.flags = {"-s", "2", "--checkpoint-dir", "saved"},
-                           .server = "echo oops; exit 3"});
-  EXPECT_EQ(run.Wait(), 128 + SIGTERM);
-  EXPECT_EQ(run.After("the job goes on with 1 server;").size(), 1u);
-  EXPECT_THAT(run.output(), ContainsRegex("the first failure: ps/. .* exited "
-                                          "with code 3; .*:\n  oops\n$"));
+  RunProcess run(kGoesOn,
+                 {.flags = {"-s", "2", "--checkpoint-dir", "saved", kSoon},
+                  .server = "echo oops; exit 3"});
+  EXPECT_EQ(run.Wait(), 3);
+  EXPECT_THAT(run.output(),
+              HasSubstr("the job cannot continue without a parameter server"));
+  EXPECT_EQ(run.After("continuing without it, with 1 server left;").size(), 1u);
+  EXPECT_THAT(run.output(), ContainsRegex("first failure: ps/. .* failed "
+                                          "with exit code 3; .*:\n  oops\n"
+                                          "capstan: then ps/"));
 }
 
 TEST(RunFailureTest, NobodyIsRestartedAfterTheChief) {
@@ -225,9 +316,9 @@ TEST(RunFailureTest, ButNotWhenTheJobIsOver) {
   EXPECT_EQ(run.Wait(), 5);
   EXPECT_THAT(run.output(), Not(HasSubstr("restarting")));
   EXPECT_THAT(run.output(),
-              ContainsRegex("capstan: the first failure: chief/0 \\(pid "
-                            "[0-9]+\\) exited with code 5 when the job was "
-                            "over; the end of runs/.*/logs/chief-0.log:\n"
+              ContainsRegex("capstan: first failure: chief/0 \\(pid "
+                            "[0-9]+\\) failed with exit code 5; the end of "
+                            "runs/.*/logs/chief-0.log:\n"
                             "  oops\n$"));
 }
 
@@ -238,8 +329,8 @@ TEST(RunFailureTest, NorIfItIsKilledThen) {
   EXPECT_EQ(run.Wait(), 128 + SIGKILL);
   EXPECT_THAT(run.output(), Not(HasSubstr("restarting")));
   EXPECT_THAT(run.output(), ContainsRegex("first failure: chief/0 .* was "
-                                          "killed by SIGKILL when the job was "
-                                          "over; it wrote nothing\n$"));
+                                          "killed by SIGKILL; it wrote "
+                                          "nothing\n$"));
 }
 
 TEST(RunFailureTest, WhatARestartedTaskLeftIsKilledFirst) {
