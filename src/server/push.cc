@@ -143,8 +143,11 @@ class StreamedPush {
       if (!part.done) {
         part.result = co_await ApplyInTurn(found_, i, part.update, call_);
       }
+      if (part.result.status.ok()) {
+        part.result.status =
+            co_await answer.Add(*found_.shards[i], part.result);
+      }
       if (!part.result.status.ok()) co_return ErrorReply(part.result.status);
-      co_await answer.Add(*found_.shards[i], part.result);
     }
     co_return answer.Take();
   }

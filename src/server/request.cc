@@ -298,16 +298,20 @@ UpdateAnswer::UpdateAnswer(const ShardsCall& found)
   }
 }
 
-Task<> UpdateAnswer::Add(Shard& shard, const ShardResult& result) {
+Task<absl::Status> UpdateAnswer::Add(Shard& shard, const ShardResult& result) {
   answer_.outcomes.push_back(result.outcome);
   answer_.versions.push_back(result.version);
-  if (!want_values_) co_return;
+  absl::Status status;
+  if (!want_values_) co_return status;
   const Executor home = co_await asio::this_coro::executor;
   TurnEntry entry(home, [&] {
+    status = shard.CheckReadable();
+    if (!status.ok()) return;
     answer_.versions.back() = shard.version();
     leases_->push_back(shard.Pull());
   });
   if (!shard.turn().Enter(entry)) co_await entry.Done();
+  co_return status;
 }
 
 ServerReply UpdateAnswer::Take() {
@@ -334,8 +338,10 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
     if (result.wait != nullptr || result.copy_first) {
       result = co_await ApplyInTurn(found, i, updates[i], call);
     }
+    if (result.status.ok()) {
+      result.status = co_await answer.Add(*found.shards[i], result);
+    }
     if (!result.status.ok()) co_return ErrorReply(result.status);
-    co_await answer.Add(*found.shards[i], result);
   }
   co_return answer.Take();
 }

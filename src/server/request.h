@@ -101,8 +101,9 @@ class UpdateAnswer {
  public:
   explicit UpdateAnswer(const ShardsCall& found);
   // The next part is done. Others may have changed the shard since: the values
-  // are at least as new as the update.
-  Task<> Add(Shard& shard, const ShardResult& result);
+  // are at least as new as the update. Aborted if it was dropped meanwhile and
+  // its values are wanted, so that the caller looks where they are now.
+  Task<absl::Status> Add(Shard& shard, const ShardResult& result);
   ServerReply Take();
 
  private:

@@ -1,9 +1,7 @@
 // Snapshot: keeps all shards as they are now, while updates go on elsewhere.
-#include <algorithm>
 #include <asio/this_coro.hpp>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "server/request.h"
 #include "server/verbs.h"
@@ -11,23 +9,14 @@
 namespace capstan {
 namespace {
 
-std::vector<Shard*> InOrder(const ShardTable& table) {
-  std::vector<Shard*> shards;
-  shards.reserve(table.shards.size());
-  for (const auto& [key, shard] : table.shards) shards.push_back(shard.get());
-  std::sort(shards.begin(), shards.end(),
-            [](const Shard* a, const Shard* b) { return a->key() < b->key(); });
-  return shards;
-}
-
 // Whether all have memory set aside is in the reply; errors are of the fence.
 Task<absl::Status> HoldAll(Store& store, const Fence& fence,
                            const ShardTable& table, Snapshot& snapshot) {
   const Executor home = co_await asio::this_coro::executor;
   snapshot.reply.copied = true;
   absl::Status status;
-  const std::vector<Shard*> shards = InOrder(table);
-  for (Shard* const shard : shards) {
+  for (const auto& [key, owned] : table.shards) {
+    Shard* const shard = owned.get();
     HeldShard held;
     held.shard = shard;
     bool has_values = false;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "base/file_system.h"
 #include "base/status.h"
 #include "base/task.h"
@@ -44,7 +44,9 @@ struct ShardTable {
   ShardMap map;
   std::string encoded_map;
   std::shared_ptr<Generation> generation;
-  absl::flat_hash_map<ShardKey, std::shared_ptr<Shard>> shards;
+  // In order: whoever enters one turn after the other does so in the same order
+  // in every run.
+  absl::btree_map<ShardKey, std::shared_ptr<Shard>> shards;
 
   // Null if it is not here.
   Shard* Find(const ShardKey& key) const;

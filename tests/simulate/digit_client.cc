@@ -145,6 +145,16 @@ Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
     drift.variable = variables.drift_id();
     drift.values = std::as_bytes(std::span(gradient.drift));
   }
+  // Every other one wants the values after it.
+  DigitValues after;
+  if (slot % 2 == 0) {
+    after = variables.NewValues();
+    dense[0].into = std::as_writable_bytes(std::span(after.dense));
+    dense[0].now = &after.dense_have;
+    if (variables.has_drift()) {
+      dense[1].into = std::as_writable_bytes(std::span(after.drift));
+    }
+  }
   std::vector<RowsItem> rows(1);
   rows[0].variable = variables.rows_id();
   rows[0].ids = gradient.ids;
@@ -159,6 +169,7 @@ Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
   options.timeout = context.options.timeout;
   context.world.trace().Add(node.clock().Now(), node.name(), "update", slot,
                             assignment.fence.term);
+  const DigitJudge::View view = context.judge.OnReadBegin();
   context.judge.OnInvoke(assignment.fence, slot);
   const std::span<const DenseItem> dense_items(dense);
   const std::span<const RowsItem> row_items(rows);
@@ -168,6 +179,11 @@ Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
     context.world.trace().Add(node.clock().Now(), node.name(), "acknowledged",
                               slot, summary->applied);
     context.judge.OnAck(assignment.fence, slot, *summary);
+    if (!after.dense.empty()) {
+      context.judge.OnRead(view, DigitVariable::kDense,
+                           after.dense_have.generation, /*round=*/0,
+                           after.dense);
+    }
   } else {
     context.judge.OnFailure(summary.status());
   }

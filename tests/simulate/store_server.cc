@@ -8,6 +8,7 @@
 #include "server/parameter_service.h"
 #include "simulate/cluster.h"
 #include "simulate/faulty_parameters.h"
+#include "simulate/turn_holder.h"
 #include "transport/server.h"
 #include "wire/probe_service.h"
 
@@ -33,6 +34,7 @@ Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
     violation(absl::StrCat(node.name(), ": ", server.status().ToString()));
     co_return;
   }
+  Spawn(node.executor(), HoldTurns(node, parameters.store()));
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
   co_await timer->SleepUntil(kNever);
 }
