@@ -48,6 +48,9 @@ class ContractService final : public Service {
   explicit ContractService(Clock& clock) : clock_(clock) {}
 
   Task<ServerReply> Serve(ServerCall& call) override;
+  void OnDisconnect(const Hello& peer) override {
+    if (peer.lane == Lane::kSmall) last_disconnected_ = peer.session;
+  }
 
   // The gate of that name; made when first asked for.
   Gate& gate(const std::string& name);
@@ -65,6 +68,8 @@ class ContractService final : public Service {
   // Bytes received by kDigest and kTakePart so far.
   uint64_t received() const { return received_; }
   uint64_t wrong_bytes() const { return wrong_bytes_; }
+  // The session of the last small lane that ended; 0 for none.
+  uint64_t last_disconnected() const { return last_disconnected_; }
 
  private:
   Task<ServerReply> Dispatch(ServerCall& call);
@@ -89,6 +94,7 @@ class ContractService final : public Service {
   std::atomic<int> owners_ = 0;
   std::atomic<uint64_t> received_ = 0;
   std::atomic<uint64_t> wrong_bytes_ = 0;
+  std::atomic<uint64_t> last_disconnected_ = 0;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Gate>> gates_;
 };

@@ -67,6 +67,7 @@ Task<> ServerConnection::Run(std::shared_ptr<ServerConnection> self,
     core.RemoveLane(self->peer_.session, self->peer_.lane, self.get());
   }
   self->Fail(status);
+  if (self->greeted_) core.service.OnDisconnect(self->peer_);
   // A shutdown waits for the requests, not only for the connections.
   while (!self->calls_.empty()) co_await self->slot_waiter_.Sleep();
   core.Remove(self);

@@ -64,6 +64,20 @@ TEST_P(TransportContract, ServerSeesWhoCalls) {
   EXPECT_THAT(reply->body, StartsWith("worker/3 contract 11 "));
 }
 
+TEST_P(TransportContract, ServiceIsToldWhoseConnectionEnds) {
+  const auto client = StartAndConnect();
+  ExpectEcho(*client);
+  // One that never said who it is, and is nobody's.
+  NewRawPeer(/*hello=*/false)->Close();
+  const std::unique_ptr<RawPeer> raw = NewRawPeer();
+  EXPECT_EQ(service().last_disconnected(), 0u);
+  raw->Close();
+  Await(
+      [this] { return service().last_disconnected() == raw_hello().session; });
+  ExpectEcho(*client);
+  EXPECT_EQ(service().last_disconnected(), raw_hello().session);
+}
+
 TEST_P(TransportContract, ServiceReadsNothing) {
   const auto client = StartAndConnect();
   for (const uint64_t size : {kKiB, kInlineBytes + 1, 20 * kMiB}) {

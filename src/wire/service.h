@@ -76,6 +76,10 @@ class Service {
   // Serves one call. Many are under way at once, on the executors of their
   // connections. The service must outlive the server that calls it.
   virtual Task<ServerReply> Serve(ServerCall& call) = 0;
+  // A connection over which `peer` could call has ended: by the peer, by its
+  // death or for want of an answer. Called on the connection's executor, once
+  // for each lane of a channel.
+  virtual void OnDisconnect(const Hello& /*peer*/) {}
 };
 
 }  // namespace capstan
