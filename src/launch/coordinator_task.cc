@@ -58,6 +58,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
 void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
   RosterOptions options;
   options.self = host_->self();
+  options.address = host_->listen_address();
   options.begin_without_servers = !host_->options().checkpoint_root.empty();
   options.on_deposed = [this, on_deposed](const absl::Status& status) {
     {

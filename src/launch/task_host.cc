@@ -20,11 +20,6 @@ namespace {
 
 constexpr char kUnnamedJob[] = "unnamed";
 
-std::string ListenAddress(const TaskOptions& options) {
-  if (!options.listen.empty()) return options.listen;
-  return options.cluster.spec.task_address(*options.cluster.task);
-}
-
 int NumThreads(const TaskOptions& options) {
   // What other tasks do lives on one executor.
   if (options.cluster.task->role != Role::kPs) return 1;
@@ -70,8 +65,7 @@ absl::Status TaskHost::Prepare() {
   NetworkPolicy policy;
   policy.tls = !options_.tls_directory.empty();
   policy.insecure_network = options_.insecure_network;
-  absl::StatusOr<std::string> warning =
-      CheckListen(ListenAddress(options_), policy);
+  absl::StatusOr<std::string> warning = CheckListen(listen_address(), policy);
   if (!warning.ok()) return warning.status();
   insecurity_ = *std::move(warning);
   if (!insecurity_.empty()) logger_.Warning("{}", insecurity_);
@@ -100,6 +94,11 @@ absl::Status TaskHost::Prepare() {
   return absl::OkStatus();
 }
 
+std::string TaskHost::listen_address() const {
+  if (!options_.listen.empty()) return options_.listen;
+  return options_.cluster.spec.task_address(*options_.cluster.task);
+}
+
 TaskHost::~TaskHost() { Shutdown(Duration::zero()); }
 
 Hello TaskHost::Introduction() const {
@@ -118,7 +117,7 @@ absl::Status TaskHost::Serve(Service& service) {
   }
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(clock_, *network_, logger_, service, std::move(executors),
-                    ListenAddress(options_), std::move(options));
+                    listen_address(), std::move(options));
   if (!server.ok()) return WithTask(server.status(), name());
   server_ = *std::move(server);
   return absl::OkStatus();

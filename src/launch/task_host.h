@@ -61,6 +61,8 @@ class TaskHost {
   Clock& clock() { return clock_; }
   const Clock& clock() const { return clock_; }
   Executor executor() { return threads_->executor(0); }
+  // Where it is to listen, and where it does.
+  std::string listen_address() const;
   std::string address() const { return server_->address(); }
 
  private:

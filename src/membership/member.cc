@@ -15,6 +15,11 @@ int64_t Seconds(Duration duration) {
   return std::chrono::round<std::chrono::seconds>(duration).count();
 }
 
+uint64_t Milliseconds(Duration duration) {
+  return static_cast<uint64_t>(
+      std::chrono::floor<std::chrono::milliseconds>(duration).count());
+}
+
 }  // namespace
 
 Member::Member(Clock& clock, Logger logger, const Executor& executor,
@@ -28,13 +33,23 @@ Member::Member(Clock& clock, Logger logger, const Executor& executor,
       last_heard_(started_),
       next_reminder_(started_ + options_.reminder) {}
 
+bool Member::Hears() const {
+  return office_.term != 0 && session_ != 0 &&
+         clock_.Now() - last_heard_ < options_.silence;
+}
+
 bool Member::Obey(const Office& office) {
-  if (office != office_ && office.term <= office_.term) return false;
+  if (office.term == 0) return false;
+  if (office.holder == office_.holder) {
+    if (office.term < office_.term) return false;
+  } else if (office.term <= office_.term || Hears()) {
+    return false;
+  }
   // Run sleeps until it has something to complain about.
   if (office_.term == 0 || lost_) WakeRun();
   if (office != office_) {
-    logger_.Info("{} coordinator of term {}",
-                 office_.term == 0 ? "obeys the" : "now obeys the new",
+    logger_.Info("{} coordinator, term {}",
+                 office_.term == 0 ? "accepted the" : "switched to the new",
                  office.term);
     office_ = office;
   }
@@ -46,19 +61,37 @@ bool Member::Obey(const Office& office) {
   return true;
 }
 
-TaskReport Member::Beat(const Office& office) {
+TaskReport Member::OnBeat(const Beat& beat, uint64_t session) {
   const std::lock_guard lock(mutex_);
-  Obey(office);
+  if (Obey(beat.office)) {
+    coordinator_ = beat.address;
+    session_ = session;
+  } else if (Hears() && beat.office.holder != office_.holder) {
+    SayRefused(beat);
+  }
   return ReportLocked();
 }
 
-TaskReport Member::End(const Office& office) {
+void Member::SayRefused(const Beat& beat) {
+  if (std::exchange(refused_, beat.office.holder) == beat.office.holder) return;
+  logger_.Warning(
+      "refused a second coordinator ({}): the one at {} (term {}) is in charge",
+      beat.address, coordinator_, office_.term);
+}
+
+TaskReport Member::OnEnd(const EndNotice& notice) {
   const std::lock_guard lock(mutex_);
-  if (Obey(office)) {
+  if (Obey(notice.office)) {
     ended_ = true;
+    turned_away_ = notice.reason;
     WakeRun();
   }
   return ReportLocked();
+}
+
+void Member::OnDisconnect(uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  if (session == session_) session_ = 0;
 }
 
 TaskReport Member::Report() const {
@@ -72,13 +105,14 @@ TaskReport Member::ReportLocked() const {
   report.version = options_.self.version;
   report.incarnation = options_.self.incarnation;
   report.pid = options_.pid;
-  report.uptime_ms = static_cast<uint64_t>(
-      std::chrono::floor<std::chrono::milliseconds>(clock_.Now() - started_)
-          .count());
+  report.uptime_ms = Milliseconds(clock_.Now() - started_);
   if (options_.resident_bytes) {
     report.resident_bytes = options_.resident_bytes();
   }
   report.office = office_;
+  report.coordinator = coordinator_;
+  report.hears = Hears();
+  report.heard_ms = Milliseconds(clock_.Now() - last_heard_);
   report.insecure = options_.insecure;
   if (options_.add_holdings) options_.add_holdings(report);
   return report;
@@ -104,7 +138,8 @@ Task<absl::Status> Member::Run() {
 
 Member::Outlook Member::Look() {
   const std::lock_guard lock(mutex_);
-  if (ended_) return {kNever, absl::OkStatus()};
+  if (ended_ && turned_away_.empty()) return {kNever, absl::OkStatus()};
+  if (ended_) return {kNever, absl::FailedPreconditionError(turned_away_)};
   if (stopped_) return {kNever, absl::CancelledError("stopped")};
   const MonotonicTime now = clock_.Now();
   return office_.term == 0 ? LookForFirst(now) : LookForReturn(now);

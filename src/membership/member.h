@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "absl/status/status.h"
 #include "base/clock.h"
@@ -26,9 +27,10 @@ struct MemberOptions {
   std::function<void(TaskReport&)> add_holdings;
   // How long to wait for the first word of a coordinator.
   Duration start_timeout = std::chrono::minutes(10);
-  // A coordinator that is silent for so long is taken for gone,
+  // A coordinator that is silent for so long, or whose connection has closed,
+  // is not heard any more, and another may take its place;
   Duration silence = std::chrono::seconds(2);
-  // and after so long will not come back.
+  // and after so long without any the job is given up.
   Duration return_timeout = std::chrono::seconds(60);
   // While it waits for a coordinator it says so this often.
   Duration reminder = std::chrono::seconds(10);
@@ -41,18 +43,24 @@ class Member {
   Member(Clock& clock, Logger logger, const Executor& executor,
          MemberOptions options);
 
-  // A coordinator in `office` calls. Obeys it if it is the one that this
-  // task obeys already, or its term is higher. The caller sees in the report
+  // A coordinator calls, over the connection of `session` (Hello::session).
+  // Obeys it if it is the one that this task obeys already, or if its term is
+  // higher and that one is not heard any more. The caller sees in the report
   // whom this task obeys.
-  TaskReport Beat(const Office& office);
+  TaskReport OnBeat(const Beat& beat, uint64_t session);
 
-  // The same, and the job is over.
-  TaskReport End(const Office& office);
+  // If it obeys the coordinator of the notice: the job is over, or this task
+  // must leave it.
+  TaskReport OnEnd(const EndNotice& notice);
+
+  // The connection of `session` has closed.
+  void OnDisconnect(uint64_t session);
 
   TaskReport Report() const;
 
-  // On the executor, once: returns OK when the job is over, Unavailable when
-  // the coordinator has been gone for too long, Cancelled after Stop.
+  // On the executor, once: returns OK when the job is over, FailedPrecondition
+  // when the coordinator turned this task away, Unavailable when it has been
+  // gone for too long, Cancelled after Stop.
   Task<absl::Status> Run();
 
   // Ends Run.
@@ -69,6 +77,9 @@ class Member {
   void WakeRun();
   // With the lock held:
   bool Obey(const Office& office);
+  // Whether the coordinator that it obeys is there.
+  bool Hears() const;
+  void SayRefused(const Beat& beat);
   TaskReport ReportLocked() const;
   Outlook LookForFirst(MonotonicTime now);
   Outlook LookForReturn(MonotonicTime now);
@@ -83,10 +94,14 @@ class Member {
   // Guards all below.
   mutable std::mutex mutex_;
   Office office_;
+  std::string coordinator_;  // its address
+  uint64_t session_ = 0;     // of its last call; 0: its connection has closed
+  uint64_t refused_ = 0;     // the holder that was last refused
   MonotonicTime last_heard_;
   MonotonicTime next_reminder_;
   bool lost_ = false;
   bool ended_ = false;
+  std::string turned_away_;  // why, if it was
   bool stopped_ = false;
 };
 

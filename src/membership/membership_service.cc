@@ -60,11 +60,20 @@ absl::StatusOr<std::string> MembershipService::Answer(const ServerCall& call) {
     return absl::UnimplementedError(
         "a coordinator obeys nobody: check the addresses of the cluster");
   }
-  const absl::StatusOr<Office> office = DecodeOffice(call.body());
-  if (!office.ok()) return office.status();
-  return EncodeTaskReport(call.method() == Method::kMemberEnd
-                              ? answers_.member->End(*office)
-                              : answers_.member->Beat(*office));
+  if (call.method() == Method::kMemberEnd) {
+    const absl::StatusOr<EndNotice> notice = DecodeEndNotice(call.body());
+    if (!notice.ok()) return notice.status();
+    return EncodeTaskReport(answers_.member->OnEnd(*notice));
+  }
+  const absl::StatusOr<Beat> beat = DecodeBeat(call.body());
+  if (!beat.ok()) return beat.status();
+  return EncodeTaskReport(answers_.member->OnBeat(*beat, call.peer().session));
+}
+
+void MembershipService::OnDisconnect(const Hello& peer) {
+  // The lanes of a channel share a session; beats are small.
+  if (answers_.member == nullptr || peer.lane != Lane::kSmall) return;
+  answers_.member->OnDisconnect(peer.session);
 }
 
 absl::StatusOr<std::string> MembershipService::AnswerJoin(

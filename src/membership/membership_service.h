@@ -29,6 +29,7 @@ class MembershipService final : public Service {
   MembershipService(std::string role, MembershipAnswers answers, Service& next);
 
   Task<ServerReply> Serve(ServerCall& call) override;
+  void OnDisconnect(const Hello& peer) override;
 
  private:
   // The answer to a method of this service's own.

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/waiter.h"
 #include "cluster/address.h"
+#include "membership/claim.h"
 #include "membership/task_record.h"
 
 namespace capstan {
@@ -53,6 +54,13 @@ absl::Status CheckNewAddress(const std::string& address) {
   return ValidateAddress(address);
 }
 
+absl::Status ObeysAnother(const TaskRecord& record, const TaskReport& report) {
+  return absl::UnavailableError(absl::StrCat(
+      record.task().ToString(), " at ", record.address(),
+      " obeys another coordinator (", report.coordinator, ", term ",
+      report.office.term, ")", report.hears ? "" : ", which is gone"));
+}
+
 absl::Status Taken(const TaskId& task, const std::string& address) {
   return absl::AlreadyExistsError(
       absl::StrCat(task.ToString(), " of this job is at ", address,
@@ -76,7 +84,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   JobReport Report() const;
   Office office() const {
     const std::lock_guard lock(mutex_);
-    return office_;
+    return claim_.office();
   }
   ClusterSpec Spec() const;
 
@@ -89,7 +97,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
     std::unique_ptr<Timer> timer;
     // Guarded by the mutex, but for task and address, which stay.
     TaskRecord record;
-    bool obeyed = false;  // this coordinator, now or before
+    Claim::Stance stance;
   };
   using WatchedPtr = std::shared_ptr<Watched>;
 
@@ -97,14 +105,27 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   enum class Next { kWait, kCallAtOnce, kForget };
 
   static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
+  // Tells the task that the job is over or, if there is a reason, that it must
+  // leave.
+  static Task<absl::StatusOr<TaskReport>> SendNotice(std::shared_ptr<Core> self,
+                                                     WatchedPtr watched,
+                                                     std::string reason,
+                                                     Duration timeout);
   static Task<> SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
                         bool present, size_t& left,
                         std::vector<std::string>& untold);
   // Calls it from now on, if it is not called already.
   void Begin(const WatchedPtr& watched);
-  Next OnAnswer(const WatchedPtr& watched, const absl::StatusOr<Reply>& reply);
-  // The task obeys another one, which is not of a lower term.
-  void OnOtherOffice(const Watched& watched, const Office& other);
+  // `asked` is the office in which it was called.
+  Next OnAnswer(const WatchedPtr& watched, const Office& asked,
+                const absl::StatusOr<Reply>& reply);
+  // Claims the job, or what is left of it, once nobody refuses.
+  void ClaimIfFree();
+  // With the lock held: the claim of another coordinator, and the tasks that
+  // hear it; empty if none does.
+  std::string Rival() const;
+  // A task obeys this other coordinator.
+  void OnDeposed(const TaskReport& report);
   void OnJoined(const WatchedPtr& watched);
   void Tell(const TaskEntry& entry) const;
   // With the lock held: the task that joins from this address.
@@ -113,8 +134,12 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   std::vector<WatchedPtr> Tasks() const;
   // Those that AwaitAll waits for, each with the reason.
   std::vector<std::string> Missing() const;
-  // Whether the job has begun, and can go on without those.
-  bool CanBeginWithoutMissing() const;
+  // Whether the job has begun, and can continue without those; also without
+  // servers if it may.
+  bool CanBeginWithoutMissing(bool also_servers) const;
+  // Says so if tasks hear another coordinator. Not OK once they have for too
+  // long.
+  absl::Status CheckRival(MonotonicTime now);
   // With the lock held: what a server says that answers and has the newest
   // variables; null if none has any.
   const TaskReport* Newest() const;
@@ -133,8 +158,8 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   std::string self_address_;
   const std::unique_ptr<Timer> await_timer_;
   Waiter end_waiter_;
-  bool in_office_ = false;  // some task obeys this coordinator
-  bool started_ = false;    // all did, at the beginning
+  bool started_ = false;  // AwaitAll was OK
+  MonotonicTime refused_since_ = kNever;
   absl::Status deposed_;
 
   // Set on the executor.
@@ -142,7 +167,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
 
   // Guards all below.
   mutable std::mutex mutex_;
-  Office office_;
+  Claim claim_;
   std::vector<WatchedPtr> tasks_;  // in the order of TaskId
   int next_worker_ = 0;            // an index that no worker has had
 };
@@ -157,7 +182,7 @@ Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
       new_channel_(std::move(new_channel)),
       await_timer_(clock.NewTimer(executor)),
       end_waiter_(executor),
-      office_{.term = 1, .holder = options_.self.incarnation} {
+      claim_(options_.self.incarnation) {
   for (const auto& [role, tasks] : spec.as_dict()) {
     for (const auto& [index, address] : tasks) {
       const TaskId task{role, index};
@@ -204,19 +229,19 @@ std::vector<Roster::Core::WatchedPtr> Roster::Core::Tasks() const {
 
 Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
   while (!self->ended_) {
-    std::string body;
-    {
-      const std::lock_guard lock(self->mutex_);
-      body = EncodeOffice(self->office_);
-    }
+    Beat beat;
+    beat.office = self->office();
+    beat.address = self->options_.address;
+    std::string body = EncodeBeat(beat);
     CallOptions options;
-    options.timeout = self->options_.beat_timeout;
+    options.timeout = beat.office.term == 0 ? self->options_.ask_timeout
+                                            : self->options_.beat_timeout;
     std::vector<Bytes> attachments;
     absl::StatusOr<Reply> reply = co_await watched->channel->Call(
         Method::kMemberBeat, std::move(body), std::move(attachments),
         std::move(options));
     if (self->ended_) break;
-    const Next next = self->OnAnswer(watched, reply);
+    const Next next = self->OnAnswer(watched, beat.office, reply);
     if (next == Next::kCallAtOnce) continue;
     if (next == Next::kForget) {
       co_await watched->channel->Close();
@@ -226,37 +251,43 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
         self->clock_.Now() + self->options_.beat_interval;
     co_await watched->timer->SleepUntil(again);
   }
+  // The one that has taken over need not wait for this process to end.
+  if (!self->deposed_.ok()) co_await watched->channel->Close();
 }
 
 Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
+                                          const Office& asked,
                                           const absl::StatusOr<Reply>& reply) {
   absl::StatusOr<TaskReport> report =
       reply.ok() ? DecodeTaskReport(reply->body) : reply.status();
   const MonotonicTime now = clock_.Now();
   TaskRecord& record = watched->record;
-  Office other;
+  Claim::Answer answer = Claim::Answer::kDoesNot;
   std::optional<TaskEntry> changed;
   bool has_left = false;
   {
     const std::lock_guard lock(mutex_);
     bool is_change = false;
     if (!report.ok()) {
+      claim_.OnError(watched->stance);
       is_change = record.OnError(report.status(), now, logger_);
       has_left = record.HasLeft(now, options_.forget_after);
       if (has_left) std::erase(tasks_, watched);
-    } else if (report->office == office_) {
-      in_office_ = true;
-      watched->obeyed = true;
-      is_change = record.OnReport(*std::move(report), now, logger_);
     } else {
-      other = report->office;
+      answer = claim_.OnReport(watched->stance, *report);
+      if (answer == Claim::Answer::kObeys) {
+        is_change = record.OnReport(*std::move(report), now, logger_);
+      } else if (asked == claim_.office() && asked.term != 0) {
+        is_change = record.OnError(ObeysAnother(record, *report), now, logger_);
+      }
     }
     if (is_change || has_left) changed = record.Entry(now);
   }
-  if (other.term != 0) {
-    OnOtherOffice(*watched, other);
-    return ended_ ? Next::kWait : Next::kCallAtOnce;
+  if (answer == Claim::Answer::kDeposes) {
+    OnDeposed(*report);
+    return Next::kWait;
   }
+  ClaimIfFree();
   if (has_left) {
     logger_.Info("{} at {} has left the job", changed->task, changed->address);
     changed->state = TaskState::kMissing;
@@ -264,37 +295,57 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
   }
   if (changed) Tell(*changed);
   Changed();
-  return has_left ? Next::kForget : Next::kWait;
+  if (has_left) return Next::kForget;
+  // It has not been asked since this coordinator's claim rose.
+  return asked == office() ? Next::kWait : Next::kCallAtOnce;
 }
 
 void Roster::Core::Tell(const TaskEntry& entry) const {
   if (options_.on_change) options_.on_change(entry);
 }
 
-void Roster::Core::OnOtherOffice(const Watched& watched, const Office& other) {
-  Office mine;
+void Roster::Core::ClaimIfFree() {
   {
     const std::lock_guard lock(mutex_);
-    // An answer to a call of this coordinator's last term.
-    if (other.term < office_.term) return;
-    // There was a coordinator before this one, dead or alive, as long as this
-    // one begins and has not had the task: others may be here already, if they
-    // have come up anew together with it. Else of two that began at once the
-    // one with the higher number goes on; the proof that one does: nobody gives
-    // way to a lower office (term, then number), and offices only rise.
-    const bool begins = !in_office_ || (!started_ && !watched.obeyed);
-    const bool twin = other.term == office_.term;
-    if (begins || (twin && other.holder < office_.holder)) {
-      office_.term = other.term + 1;
-      logger_.Info("takes over from the coordinator of term {}", other.term);
-      return;
+    // What runs carries the term.
+    if (started_ || !claim_.WantsTerm() || !Rival().empty()) return;
+    for (const WatchedPtr& watched : tasks_) {
+      if (watched->record.needed() && !watched->stance.asked) return;
     }
-    mine = office_;
+    claim_.TakeTerm();
+    if (claim_.office().term > 1) {
+      logger_.Info("taking over from an earlier coordinator, as term {}",
+                   claim_.office().term);
+    }
   }
-  deposed_ = absl::AbortedError(
-      absl::StrCat("another coordinator has taken over (term ", other.term,
-                   ", this one has term ", mine.term,
-                   "): this one ends; start only one chief per job"));
+  for (const WatchedPtr& watched : Tasks()) {
+    if (watched->timer != nullptr) watched->timer->Cancel();
+  }
+}
+
+std::string Roster::Core::Rival() const {
+  const Claim::Rival* rival = nullptr;
+  std::vector<std::string> hear;
+  for (const WatchedPtr& watched : tasks_) {
+    const std::optional<Claim::Rival>& heard = watched->stance.rival;
+    if (!heard) continue;
+    if (rival == nullptr || rival->office < heard->office) rival = &*heard;
+    hear.push_back(watched->record.task().ToString());
+  }
+  if (rival == nullptr) return "";
+  return absl::StrCat(
+      rival->address.empty() ? "at an unknown address" : rival->address,
+      " (term ", rival->office.term, "), heard ", rival->heard_ms,
+      " ms ago by ", List(hear));
+}
+
+void Roster::Core::OnDeposed(const TaskReport& report) {
+  deposed_ = absl::AbortedError(absl::StrCat(
+      "another coordinator (", report.coordinator, ", term ",
+      report.office.term, ") has taken over the job from this one (term ",
+      office().term,
+      "), which must have been silent: stopping; run only one "
+      "chief per job"));
   logger_.Error("{}", Describe(deposed_));
   Stop();
   if (options_.on_deposed) options_.on_deposed(deposed_);
@@ -397,21 +448,46 @@ bool Roster::Core::IsLeftOut(const TaskId& task) const {
                    static_cast<uint32_t>(task.index)) != left_out.end();
 }
 
-bool Roster::Core::CanBeginWithoutMissing() const {
+bool Roster::Core::CanBeginWithoutMissing(bool also_servers) const {
   const std::lock_guard lock(mutex_);
-  if (Newest() == nullptr) return false;
+  if (Newest() == nullptr || !Rival().empty()) return false;
   bool worker = false;
   for (const WatchedPtr& watched : tasks_) {
     const TaskRecord& record = watched->record;
     const TaskId task = record.task();
     if (record.answers()) {
       worker = worker || task.role == Role::kWorker;
-    } else if (task.role == Role::kPs && !options_.begin_without_servers &&
-               !IsLeftOut(task)) {
-      return false;
+    } else if (task.role == Role::kPs) {
+      const bool may = also_servers && options_.begin_without_servers;
+      if (!may && !IsLeftOut(task)) return false;
+    } else if (record.needed() && record.error().ok()) {
+      return false;  // it has answered, and may obey in a moment
     }
   }
   return worker;
+}
+
+absl::Status Roster::Core::CheckRival(MonotonicTime now) {
+  std::string rival;
+  {
+    const std::lock_guard lock(mutex_);
+    rival = Rival();
+  }
+  if (rival.empty()) {
+    refused_since_ = kNever;
+    return absl::OkStatus();
+  }
+  if (refused_since_ == kNever) {
+    refused_since_ = now;
+    logger_.Warning(
+        "this job already has a coordinator at {}; waiting up to {} s for it "
+        "to stop",
+        rival, Seconds(options_.takeover_timeout));
+  }
+  if (now - refused_since_ < options_.takeover_timeout) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("this job already has a coordinator at ", rival,
+                   "; stop it first, or give this job addresses of its own"));
 }
 
 absl::Status Roster::Core::Hopeless() const {
@@ -440,9 +516,12 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
     absl::Status hopeless = Hopeless();
     if (!hopeless.ok()) co_return hopeless;
     const MonotonicTime now = clock_.Now();
-    if (now >= patience && CanBeginWithoutMissing()) {
-      logger_.Warning("the job goes on without {} of {} tasks: {}",
-                      missing.size(), Tasks().size(), List(missing));
+    const absl::Status refused = CheckRival(now);
+    if (!refused.ok()) co_return refused;
+    if (CanBeginWithoutMissing(now >= patience)) {
+      logger_.Warning(
+          "starting without {} of {} tasks, which can come back later: {}",
+          missing.size(), Tasks().size(), List(missing));
       started_ = true;
       co_return absl::OkStatus();
     }
@@ -454,33 +533,56 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
     }
     if (now >= reminder) {
       reminder = now + options_.reminder;
-      logger_.Info("waits for {} of {} tasks, since {} s: {}", missing.size(),
-                   Tasks().size(), Seconds(now - start), List(missing));
+      logger_.Info("still waiting ({} s) for {} of {} tasks: {}",
+                   Seconds(now - start), missing.size(), Tasks().size(),
+                   List(missing));
     }
     MonotonicTime next = std::min(reminder, deadline);
     if (now < patience) next = std::min(next, patience);
+    if (refused_since_ != kNever) {
+      next = std::min(next, refused_since_ + options_.takeover_timeout);
+    }
     co_await await_timer_->SleepUntil(next);
   }
+}
+
+Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
+    std::shared_ptr<Core> self, WatchedPtr watched, std::string reason,
+    Duration timeout) {
+  EndNotice notice;
+  notice.office = self->office();
+  notice.reason = std::move(reason);
+  absl::StatusOr<Reply> reply;
+  // Once more, as a process that was paused finds out only now that its
+  // connections are closed.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::string body = EncodeEndNotice(notice);
+    CallOptions options;
+    options.timeout = timeout;
+    std::vector<Bytes> attachments;
+    reply = co_await watched->channel->Call(Method::kMemberEnd, std::move(body),
+                                            std::move(attachments),
+                                            std::move(options));
+    if (!absl::IsUnavailable(reply.status())) break;
+  }
+  if (!reply.ok()) co_return reply.status();
+  co_return DecodeTaskReport(reply->body);
 }
 
 Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
                              bool present, size_t& left,
                              std::vector<std::string>& untold) {
-  std::string body;
-  {
-    const std::lock_guard lock(self->mutex_);
-    body = EncodeOffice(self->office_);
-  }
-  CallOptions options;
-  options.timeout =
+  const Duration timeout =
       present ? self->options_.end_timeout : self->options_.absent_end_timeout;
-  std::vector<Bytes> attachments;
-  absl::StatusOr<Reply> reply = co_await watched->channel->Call(
-      Method::kMemberEnd, std::move(body), std::move(attachments),
-      std::move(options));
-  if (!reply.ok() && present) {
+  std::string over;
+  const absl::StatusOr<TaskReport> report =
+      co_await SendNotice(self, watched, std::move(over), timeout);
+  if (report.ok() && self->office() < report->office && self->deposed_.ok()) {
+    self->OnDeposed(*report);
+  }
+  if (!report.ok() && present) {
     untold.push_back(absl::StrCat(watched->record.task().ToString(), " (",
-                                  std::string(reply.status().message()), ")"));
+                                  std::string(report.status().message()), ")"));
   }
   co_await watched->channel->Close();
   --left;
@@ -505,6 +607,7 @@ Task<absl::Status> Roster::Core::End() {
   }
   // NOLINTNEXTLINE(bugprone-infinite-loop): SendEnd counts it down.
   while (left > 0) co_await end_waiter_.Sleep();
+  if (!deposed_.ok()) co_return deposed_;
   if (untold.empty()) co_return absl::OkStatus();
   co_return absl::UnavailableError(absl::StrCat(
       "these tasks could not be told that the job is over: ", List(untold)));
@@ -513,7 +616,7 @@ Task<absl::Status> Roster::Core::End() {
 JobReport Roster::Core::Report() const {
   const std::lock_guard lock(mutex_);
   JobReport report;
-  report.office = office_;
+  report.office = claim_.office();
   const MonotonicTime now = clock_.Now();
   for (const WatchedPtr& watched : tasks_) {
     report.tasks.push_back(watched->record.Entry(now));

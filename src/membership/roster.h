@@ -26,12 +26,19 @@ struct RosterOptions {
   // of these two.
   Duration beat_interval = std::chrono::milliseconds(250);
   Duration beat_timeout = std::chrono::milliseconds(1250);
+  // A task that does not answer for so long is not asked whether it hears
+  // another coordinator.
+  Duration ask_timeout = std::chrono::milliseconds(500);
+  // Where this coordinator listens, for the messages of others.
+  std::string address = {};
+  // How long AwaitAll waits for another coordinator, which tasks hear, to go:
+  // longer than tasks take to notice one that is dead (MemberOptions::silence).
+  Duration takeover_timeout = std::chrono::seconds(5);
   // While AwaitAll waits it says for whom this often.
   Duration reminder = std::chrono::seconds(5);
   // Of a job that has begun, as a server that answers has variables, AwaitAll
-  // waits no longer than this for the others: as long as there is a worker and
-  // a server, the job goes on without those that have not come back. Without a
-  // server only if it may.
+  // does not wait for workers that do not answer, if one does. For servers it
+  // waits no longer than this, and then begins without them if it may.
   Duration absent_timeout = std::chrono::seconds(60);
   bool begin_without_servers = false;
   // How long End waits for each task's answer.
@@ -78,12 +85,14 @@ class Roster {
   // a job that has begun (see the options).
   // DeadlineExceeded after `timeout`, with those that are missing and why.
   // FailedPrecondition or PermissionDenied at once, if a task belongs to
-  // another job, say: waiting would not mend it. Aborted if another coordinator
-  // has taken over, Cancelled after End.
+  // another job, say: waiting would not mend it. FailedPrecondition, naming the
+  // other one, if tasks still hear another coordinator after takeover_timeout.
+  // Aborted if another coordinator has taken over, Cancelled after End.
   Task<absl::Status> AwaitAll(Duration timeout);
 
   // On the executor: tells all tasks that the job is over, and stops.
-  // Unavailable, naming them, if some that did answer could not be told.
+  // Unavailable, naming them, if some that did answer could not be told;
+  // Aborted if they obey another coordinator.
   Task<absl::Status> End();
 
   // From any thread: takes a worker into the job, which will answer at

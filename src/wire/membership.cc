@@ -28,6 +28,12 @@ void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
   message.set_insecure(report.insecure);
   message.set_generation(report.generation);
   for (const uint32_t server : report.left_out) message.add_left_out(server);
+  message.set_coordinator(report.coordinator);
+  message.set_hears(report.hears);
+  message.set_heard_ms(report.heard_ms);
+  for (const std::string& definition : report.definitions) {
+    message.add_definitions(definition);
+  }
 }
 
 TaskReport Read(const wire::TaskReportMessage& message) {
@@ -42,6 +48,11 @@ TaskReport Read(const wire::TaskReportMessage& message) {
   report.insecure = message.insecure();
   report.generation = message.generation();
   report.left_out.assign(message.left_out().begin(), message.left_out().end());
+  report.coordinator = message.coordinator();
+  report.hears = message.hears();
+  report.heard_ms = message.heard_ms();
+  report.definitions.assign(message.definitions().begin(),
+                            message.definitions().end());
   return report;
 }
 
@@ -61,19 +72,43 @@ std::string_view TaskStateName(TaskState state) {
   return "unknown";
 }
 
-std::string EncodeOffice(const Office& office) {
-  wire::OfficeMessage message;
-  Fill(message, office);
+std::string EncodeBeat(const Beat& beat) {
+  wire::BeatMessage message;
+  message.set_term(beat.office.term);
+  message.set_holder(beat.office.holder);
+  message.set_address(beat.address);
+  message.set_program(beat.program);
   return message.SerializeAsString();
 }
 
-absl::StatusOr<Office> DecodeOffice(std::string_view body) {
-  wire::OfficeMessage message;
-  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "an office", message));
+absl::StatusOr<Beat> DecodeBeat(std::string_view body) {
+  wire::BeatMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a beat", message));
+  if (message.holder() == 0) {
+    return absl::InvalidArgumentError("a beat of nobody");
+  }
+  return Beat{.office = {.term = message.term(), .holder = message.holder()},
+              .address = message.address(),
+              .program = message.program()};
+}
+
+std::string EncodeEndNotice(const EndNotice& notice) {
+  wire::EndMessage message;
+  message.set_term(notice.office.term);
+  message.set_holder(notice.office.holder);
+  message.set_reason(notice.reason);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<EndNotice> DecodeEndNotice(std::string_view body) {
+  wire::EndMessage message;
+  CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "the end of a job", message));
   if (message.term() == 0) {
     return absl::InvalidArgumentError("an office of term 0, which is nobody's");
   }
-  return Read(message);
+  return EndNotice{
+      .office = {.term = message.term(), .holder = message.holder()},
+      .reason = message.reason()};
 }
 
 std::string EncodeTaskReport(const TaskReport& report) {

@@ -1,14 +1,15 @@
 // What the tasks of a job tell one another about being in it.
 //
 // The coordinator calls every task a few times per second (kMemberBeat); the
-// answer is the task's report. A task obeys one coordinator at a time, the one
-// in the highest term that it has seen; others see in its report whom. At the
-// end of the job the coordinator says so (kMemberEnd), and tasks exit. A worker
-// that is not in the job yet asks to be (kJobJoin), and is called like the
-// others from then on.
-// Thread-safe: values and pure functions.
+// answer is the task's report. A task obeys one coordinator at a time, and for
+// as long as it hears that one it refuses all others; they see in its report
+// whom it obeys. At the end of the job the coordinator says so (kMemberEnd),
+// and tasks exit. A worker that is not in the job yet asks to be (kJobJoin),
+// and is called like the others from then on. Thread-safe: values and pure
+// functions.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,15 +19,34 @@
 
 namespace capstan {
 
-// A coordinator's claim to the job. One that starts takes a term above all that
-// it hears of, so the later one wins. Of two that start at once, each in the
-// same term with a part of the tasks, the one with the higher incarnation goes
-// on to the next term.
+// A coordinator's claim to the job. One that starts first asks every task whom
+// it obeys. Once none of them hears another coordinator, it claims a term above
+// all that it was told of. Offices are ordered by term, then by holder: of two
+// coordinators that start at once, each in the same term with a part of the
+// tasks, the one with the higher incarnation remains.
 struct Office {
   uint64_t term = 0;    // 0: nobody
   uint64_t holder = 0;  // the coordinator's incarnation
 
-  friend bool operator==(const Office&, const Office&) = default;
+  friend auto operator<=>(const Office&, const Office&) = default;
+};
+
+// Body of kMemberBeat.
+struct Beat {
+  Office office;         // of term 0: asks, and claims nothing
+  std::string address;   // where the coordinator listens
+  uint64_t program = 0;  // ProgramFingerprint of its definitions; 0: any
+
+  friend bool operator==(const Beat&, const Beat&) = default;
+};
+
+// Body of kMemberEnd.
+struct EndNotice {
+  Office office;
+  // Empty: the job is over. Else why the job continues without this task.
+  std::string reason;
+
+  friend bool operator==(const EndNotice&, const EndNotice&) = default;
 };
 
 // What a task says of itself.
@@ -37,12 +57,20 @@ struct TaskReport {
   int64_t pid = 0;
   uint64_t uptime_ms = 0;
   uint64_t resident_bytes = 0;
-  Office office;          // whom it obeys
+  Office office;            // whom it obeys
+  std::string coordinator;  // where that one listens
+  // Whether it still hears that one, which is neither silent nor disconnected,
+  // and how long ago it last did.
+  bool hears = false;
+  uint64_t heard_ms = 0;
   bool insecure = false;  // reachable from other machines without TLS
   // Of a parameter server that holds variables: which history they are of, and
   // the indices of the servers that it has gone on without. Else 0, and none.
   uint64_t generation = 0;
   std::vector<uint32_t> left_out = {};
+  // Of a worker whose program is not that of the Beat it answers:
+  // DescribeDefinitions. Else none.
+  std::vector<std::string> definitions = {};
 
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
@@ -94,8 +122,10 @@ struct JoinReply {
 };
 
 // The bodies. Decoding fails with InvalidArgument.
-std::string EncodeOffice(const Office& office);
-absl::StatusOr<Office> DecodeOffice(std::string_view body);
+std::string EncodeBeat(const Beat& beat);
+absl::StatusOr<Beat> DecodeBeat(std::string_view body);
+std::string EncodeEndNotice(const EndNotice& notice);
+absl::StatusOr<EndNotice> DecodeEndNotice(std::string_view body);
 std::string EncodeTaskReport(const TaskReport& report);
 absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body);
 std::string EncodeJobReport(const JobReport& report);

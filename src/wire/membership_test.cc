@@ -21,16 +21,39 @@ TaskReport Report() {
   report.insecure = true;
   report.generation = uint64_t{1} << 60;
   report.left_out = {0, 7};
+  report.coordinator = "10.0.0.7:7077";
+  report.hears = true;
+  report.heard_ms = 250;
+  report.definitions = {"function 'step', double(int)", "\xff"};
   return report;
 }
 
-TEST(MembershipTest, OfficesRoundTrip) {
-  const Office office{.term = 7, .holder = UINT64_MAX};
-  EXPECT_EQ(DecodeOffice(EncodeOffice(office)).value(), office);
+TEST(MembershipTest, BeatsRoundTrip) {
+  Beat beat;
+  beat.office = {.term = 7, .holder = UINT64_MAX};
+  beat.address = "10.0.0.7:7077";
+  beat.program = UINT64_MAX - 1;
+  EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
+  // One that asks.
+  beat.office.term = 0;
+  EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
+}
+
+TEST(MembershipTest, EndsRoundTrip) {
+  const EndNotice notice{.office = {.term = 7, .holder = 1},
+                         .reason = "another program \xff"};
+  EXPECT_EQ(DecodeEndNotice(EncodeEndNotice(notice)).value(), notice);
 }
 
 TEST(MembershipTest, NobodysOfficeIsRefused) {
-  EXPECT_THAT(DecodeOffice(""), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeBeat(""), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeEndNotice(""),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(MembershipTest, OfficesAreOrderedByTermThenByHolder) {
+  EXPECT_LT((Office{.term = 1, .holder = 9}), (Office{.term = 2, .holder = 3}));
+  EXPECT_LT((Office{.term = 2, .holder = 3}), (Office{.term = 2, .holder = 4}));
 }
 
 TEST(MembershipTest, TaskReportsRoundTrip) {
@@ -61,7 +84,9 @@ TEST(MembershipTest, JoinsRoundTrip) {
 
 TEST(MembershipTest, GarbageIsRefused) {
   const std::string garbage(10, '\xff');
-  EXPECT_THAT(DecodeOffice(garbage),
+  EXPECT_THAT(DecodeBeat(garbage),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(DecodeEndNotice(garbage),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(DecodeTaskReport(garbage),
               StatusIs(absl::StatusCode::kInvalidArgument));

@@ -167,15 +167,48 @@ class Processes(Job):
         chief.stdin.close()
         self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
 
-    def test_second_chief_takes_over(self):
-        first = self.start_all()
+    def start_second_chief(self):
         # At another address, as two on one address cannot be.
         port = free_ports(1)[0]
-        second = self.start("chief/0", CAPSTAN_LISTEN=f"127.0.0.1:{port}")
+        return self.start("chief/0", CAPSTAN_LISTEN=f"127.0.0.1:{port}")
+
+    def await_log(self, name, text):
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.log(name):
+            self.assertLess(time.monotonic(), deadline, self.log(name))
+            time.sleep(0.02)
+
+    def test_second_chief_is_refused(self):
+        first = self.start_all()
+        second = self.start_second_chief()
+        self.assertEqual(second.wait(PATIENCE), 1)
+        self.assertRegex(
+            self.log("chief/0").splitlines()[-1],
+            "this job already has a coordinator at "
+            rf"{self.spec['chief'][0]} \(term 1\), heard \d+ ms ago by "
+            "worker/0, ps/0, ps/1; stop it first")
+        self.assertIn("refused a second coordinator", self.log("ps/0"))
+        # The first has noticed nothing.
+        code, _, text = self.status()
+        self.assertEqual(code, 0, text)
+        self.assertIn("job test, term 1", text)
+        first.stdin.close()
+        self.assertEqual(first.wait(PATIENCE), 0)
+        self.expect_end({"worker/0": 0, "ps/0": 0, "ps/1": 0})
+
+    def test_second_chief_waits_and_replaces_a_silent_one(self):
+        first = self.start_all()
+        second = self.start_second_chief()
+        self.await_log("chief/0", "this job already has a coordinator")
+        first.send_signal(signal.SIGSTOP)
         self.assertEqual(second.stdout.readline(), "ready, term 2\n")
+        # Its body waits for a line that does not come.
+        first.send_signal(signal.SIGCONT)
         self.assertEqual(first.wait(PATIENCE), 1)
-        self.assertIn("another coordinator has taken over",
-                      self.log("chief/0"))
+        self.assertRegex(
+            self.log("chief/0"),
+            r"another coordinator \(127.0.0.1:\d+, term 2\) has taken over "
+            r"the job from this one \(term 1\)")
         second.stdin.close()
         self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
 

@@ -182,6 +182,8 @@ Task<> SimJob::RunCoordinator(SimNode& node, std::string name) {
   Coordinator& mine = coordinators_[name];
   RosterOptions options = roster_options;
   options.self = Identity(node, name);
+  const std::string listen = name == "rival" ? "rival:7077" : "chief0:7077";
+  options.address = listen;
   options.on_deposed = [&mine](const absl::Status& status) {
     mine.deposed = status;
   };
@@ -227,11 +229,12 @@ Task<> SimJob::RunCoordinator(SimNode& node, std::string name) {
   server_options.self = options.self;
   const absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
       node.clock(), node.network(), logger_, service, {node.executor()},
-      name == "rival" ? "sim:rival:7077" : "sim:chief0:7077", server_options);
+      absl::StrCat("sim:", listen), server_options);
   EXPECT_OK(server);
   roster.Start();
   absl::Status awaited = co_await roster.AwaitAll(start_timeout);
   mine.awaited = std::move(awaited);
+  if (!mine.awaited->ok()) co_return;
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
   while (!mine.end && !mine.deposed) {
     const MonotonicTime next =
