@@ -89,7 +89,8 @@ class CAPSTAN_EXPORT PendingCall {
 // Reading and updating block, and throw: kCancelled once the step is cancelled,
 // kNotFound for a variable that does not exist, kInvalidArgument and
 // kOutOfRange for values that do not fit it, kUnavailable or kDeadlineExceeded,
-// naming the server, if one cannot be reached for 30 s.
+// naming the server, if one cannot be reached, or nothing moves, for 30 s. A
+// large transfer takes as long as its bytes move.
 //
 // Every update of a step is applied once, also if the step is run again because
 // its worker was lost. Updates are told apart by their order in the step: a

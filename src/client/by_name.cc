@@ -1,5 +1,6 @@
 #include "client/by_name.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -121,8 +122,9 @@ Task<absl::StatusOr<std::vector<uint32_t>>> FindByName(
   absl::StatusOr<std::vector<uint32_t>> ids = FindAll(client, names);
   if (ids.ok()) co_return ids;
   // It may have been created since.
+  const Duration timeout = std::min(options.timeout, options.limit);
   const absl::Status refreshed =
-      co_await client.Refresh(options.timeout, options.cancellation);
+      co_await client.Refresh(timeout, options.cancellation);
   if (!refreshed.ok()) co_return refreshed;
   co_return FindAll(client, names);
 }
@@ -189,6 +191,7 @@ Task<absl::StatusOr<UpdateResult>> UpdateByName(
   }
   ReadOptions reading;
   reading.timeout = options.timeout;
+  reading.limit = options.limit;
   reading.cancellation = options.cancellation;
   while (true) {
     std::vector<std::string> wanted = names;

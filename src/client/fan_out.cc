@@ -65,15 +65,19 @@ absl::Status CancelledErrand(const Channel& channel, const Errand& errand) {
   return WithTask(absl::CancelledError(message), TaskOf(errand.status));
 }
 
-Task<> Run(ServerChannels& servers, Errand& errand, MonotonicTime deadline,
+Task<> Run(ServerChannels& servers, Errand& errand, TimeLimits limits,
            Cancellation* cancellation) {
   errand.status = CheckCancelled(cancellation, errand.method);
   if (!errand.status.ok()) co_return;
   Channel& channel = *servers.channels[errand.server];
   std::optional<Backoff> backoff;
+  // When to give up, once it has failed.
+  std::optional<MonotonicTime> until;
   do {
+    const MonotonicTime sent = servers.clock.Now();
     CallOptions options;
-    options.timeout = deadline - servers.clock.Now();
+    options.timeout = until ? *until - sent : limits.timeout;
+    if (limits.deadline != kNever) options.limit = limits.deadline - sent;
     options.receive_into = errand.receive_into;
     options.reply_limit = errand.reply_limit;
     options.cancellation = cancellation;
@@ -89,8 +93,10 @@ Task<> Run(ServerChannels& servers, Errand& errand, MonotonicTime deadline,
     if (!backoff) {
       backoff.emplace(servers.backoff, servers.random.Fork(errand.server));
     }
-    const MonotonicTime again = servers.clock.Now() + backoff->Next();
-    if (again >= deadline) break;
+    const MonotonicTime now = servers.clock.Now();
+    if (!until || now - sent > limits.timeout) until = now + limits.timeout;
+    const MonotonicTime again = now + backoff->Next();
+    if (again >= std::min(*until, limits.deadline)) break;
     co_await SleepUntil(servers, again, cancellation);
   } while (!IsCancelled(cancellation));
   if (!errand.status.ok() && IsCancelled(cancellation)) {
@@ -105,10 +111,10 @@ struct Countdown {
   Event done;
 };
 
-Task<> RunCounted(ServerChannels& servers, Errand& errand,
-                  MonotonicTime deadline, Cancellation* cancellation,
+Task<> RunCounted(ServerChannels& servers, Errand& errand, TimeLimits limits,
+                  Cancellation* cancellation,
                   std::shared_ptr<Countdown> count) {
-  co_await Run(servers, errand, deadline, cancellation);
+  co_await Run(servers, errand, limits, cancellation);
   if (--count->left == 0) count->done.Set();
 }
 
@@ -122,18 +128,18 @@ int WeightOf(const absl::Status& status) {
 }  // namespace
 
 Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
-                          MonotonicTime deadline, Cancellation* cancellation) {
+                          TimeLimits limits, Cancellation* cancellation) {
   if (errands.empty()) co_return absl::OkStatus();
   if (errands.size() > 1) {
     auto count = std::make_shared<Countdown>(servers.executor);
     count->left = errands.size();
     for (Errand& errand : errands) {
       Spawn(servers.executor,
-            RunCounted(servers, errand, deadline, cancellation, count));
+            RunCounted(servers, errand, limits, cancellation, count));
     }
     co_await count->done.Wait();
   } else {
-    co_await Run(servers, errands[0], deadline, cancellation);
+    co_await Run(servers, errands[0], limits, cancellation);
   }
   absl::Status worst;
   for (const Errand& errand : errands) {

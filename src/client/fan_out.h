@@ -43,8 +43,18 @@ struct ServerChannels {
   BackoffOptions backoff;
 };
 
+// How long errands may take.
+struct TimeLimits {
+  // An errand without progress, as CallOptions::timeout has it.
+  Duration timeout = std::chrono::seconds(30);
+  // All of them, whatever moves.
+  MonotonicTime deadline = kNever;
+};
+
 // Runs the errands at once. One that fails with Unavailable is sent again,
-// unchanged, until `deadline`: all that a server is asked may be asked twice.
+// unchanged: all that a server is asked may be asked twice. It is given up when
+// it has kept failing for `limits.timeout`; an attempt that lasted longer than
+// that has moved bytes, and the time starts again.
 // OK if all are; else the error that says most: Cancelled before any other, and
 // any before Aborted, which says that the shard map is old. What is in the
 // errands is valid in either case.
@@ -54,7 +64,7 @@ struct ServerChannels {
 // for, if there was one. The errands are over then as at any other end: their
 // memory is not touched any more.
 Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
-                          MonotonicTime deadline,
+                          TimeLimits limits,
                           Cancellation* cancellation = nullptr);
 
 // Null never is.

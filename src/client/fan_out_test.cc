@@ -104,9 +104,10 @@ class FanOutTest : public ::testing::Test {
   std::future<absl::Status> Start(std::vector<Errand>& errands,
                                   Duration timeout,
                                   Cancellation* cancellation) {
-    const MonotonicTime deadline = clock_.Now() + timeout;
+    TimeLimits limits = limits_;
+    limits.timeout = timeout;
     return StartOn(Executor(context_.get_executor()),
-                   FanOut(servers_, errands, deadline, cancellation));
+                   FanOut(servers_, errands, limits, cancellation));
   }
   absl::Status Finish(std::future<absl::Status>& done) {
     while (true) {
@@ -140,6 +141,7 @@ class FanOutTest : public ::testing::Test {
   }
 
   SimClock clock_;
+  TimeLimits limits_;
   asio::io_context context_;
   ServerChannels servers_;
   std::vector<ScriptedChannel*> channels_;
@@ -224,6 +226,40 @@ TEST_F(FanOutTest, UntilTheTimeIsOver) {
   EXPECT_GT(channels_[1]->calls.size(), 5u);
   EXPECT_LT(channels_[1]->calls.size(), 50u);
   EXPECT_OK(errands[0].status);
+}
+
+// It can only have lasted so long because bytes moved.
+TEST_F(FanOutTest, ALongTransferThatIsLostIsAskedForAgain) {
+  std::vector<Errand> errands = Errands(1);
+  channels_[0]->latency = std::chrono::seconds(40);
+  channels_[0]->answers = {absl::UnavailableError("lost"),
+                           absl::UnavailableError("lost again")};
+  EXPECT_OK(Run(errands, std::chrono::seconds(30)));
+  ASSERT_EQ(channels_[0]->calls.size(), 3u);
+  // With nearly all of the time to get going.
+  for (const auto& call : channels_[0]->calls) {
+    EXPECT_GT(call.options.timeout, std::chrono::seconds(20));
+  }
+}
+
+TEST_F(FanOutTest, AShortTransferThatIsLostIsAskedForAgain) {
+  std::vector<Errand> errands = Errands(1);
+  channels_[0]->latency = std::chrono::seconds(29);
+  channels_[0]->answers = {absl::UnavailableError("lost")};
+  EXPECT_OK(Run(errands, std::chrono::seconds(30)));
+}
+
+TEST_F(FanOutTest, NothingOutlivesTheLimitInAll) {
+  std::vector<Errand> errands = Errands(1);
+  const MonotonicTime start = clock_.Now();
+  limits_.deadline = start + std::chrono::seconds(50);
+  channels_[0]->latency = std::chrono::seconds(20);
+  channels_[0]->answers.assign(1000, absl::UnavailableError("lost"));
+  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kUnavailable));
+  for (const auto& call : channels_[0]->calls) {
+    EXPECT_EQ(call.options.limit, limits_.deadline - call.time);
+  }
+  EXPECT_LT(channels_[0]->calls.back().time, limits_.deadline);
 }
 
 TEST_F(FanOutTest, OtherErrorsAreNotTriedAgain) {

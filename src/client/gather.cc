@@ -124,7 +124,7 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
                                            ReadOptions options) {
   CAPSTAN_CO_RETURN_IF_ERROR(
       CheckCancelled(options.cancellation, Method::kGather));
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  const TimeLimits limits = LimitsOf(options.timeout, options.limit);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
     const std::span<const GatherItem> asked = items;
@@ -145,8 +145,7 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
         errand.attachments = server.rows;
         errand.receive_into = server.into;
       }
-      status =
-          co_await FanOut(servers_, errands, deadline, options.cancellation);
+      status = co_await FanOut(servers_, errands, limits, options.cancellation);
       for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
         status = Finish(*map, asked, *plans, servers[i], errands[i]);
       }
@@ -158,7 +157,7 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
       }
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline,
+    status = co_await RefreshStale(map, std::move(status), limits,
                                    options.cancellation);
     if (!status.ok()) co_return status;
   }

@@ -37,6 +37,14 @@ ParameterClient::ParameterClient(Clock& clock, const Executor& executor,
                .backoff = backoff},
       map_(std::make_shared<const ShardMap>()) {}
 
+TimeLimits ParameterClient::LimitsOf(Duration timeout, Duration limit) const {
+  const MonotonicTime now = servers_.clock.Now();
+  TimeLimits limits;
+  limits.timeout = timeout;
+  if (limit < kNever - now) limits.deadline = now + limit;
+  return limits;
+}
+
 absl::StatusOr<const VariableEntry*> ParameterClient::Find(
     std::string_view name) const {
   const VariableEntry* entry = map_->Find(name);
@@ -50,7 +58,7 @@ absl::StatusOr<const VariableEntry*> ParameterClient::Find(
 Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(
     uint32_t variable, Duration timeout, Cancellation* cancellation) {
   CAPSTAN_CO_RETURN_IF_ERROR(CheckCancelled(cancellation, Method::kShardMap));
-  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  const TimeLimits limits = LimitsOf(timeout, timeout);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
     const VariableEntry* entry = map->Find(variable);
@@ -58,7 +66,7 @@ Task<absl::StatusOr<VariableSpec>> ParameterClient::Spec(
     absl::Status status = NoVariable(*map, variable);
     if (!absl::IsAborted(status)) co_return status;
     status =
-        co_await RefreshStale(map, std::move(status), deadline, cancellation);
+        co_await RefreshStale(map, std::move(status), limits, cancellation);
     if (!status.ok()) co_return status;
   }
 }
@@ -75,8 +83,8 @@ Task<absl::Status> ParameterClient::TellAll(std::shared_ptr<const ShardMap> map,
     errand.method = method;
     errand.body = body;
   }
-  const MonotonicTime deadline = servers_.clock.Now() + timeout;
-  co_return co_await FanOut(servers_, errands, deadline, cancellation);
+  const TimeLimits limits = LimitsOf(timeout, timeout);
+  co_return co_await FanOut(servers_, errands, limits, cancellation);
 }
 
 Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
@@ -86,8 +94,11 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
   Errand errand;
   errand.server = server;
   errand.method = Method::kShardMap;
+  TimeLimits limits;
+  limits.timeout = deadline - servers_.clock.Now();
+  limits.deadline = deadline;
   absl::Status status =
-      co_await FanOut(servers_, std::span(&errand, 1), deadline, cancellation);
+      co_await FanOut(servers_, std::span(&errand, 1), limits, cancellation);
   if (!status.ok()) co_return status;
   absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
   if (!map.ok()) co_return map.status();
@@ -134,8 +145,10 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout,
 }
 
 Task<absl::Status> ParameterClient::RefreshStale(
-    std::shared_ptr<const ShardMap> used, absl::Status stale,
-    MonotonicTime deadline, Cancellation* cancellation) {
+    std::shared_ptr<const ShardMap> used, absl::Status stale, TimeLimits limits,
+    Cancellation* cancellation) {
+  const MonotonicTime deadline =
+      std::min(limits.deadline, servers_.clock.Now() + limits.timeout);
   Backoff backoff(servers_.backoff, servers_.random.Fork("map"));
   while (map_->version() == used->version() &&
          map_->generation() == used->generation()) {
@@ -211,9 +224,9 @@ Task<absl::StatusOr<StoreReport>> ParameterClient::Status(
   Errand errand;
   errand.server = server;
   errand.method = Method::kStoreStatus;
-  const MonotonicTime deadline = servers_.clock.Now() + timeout;
+  const TimeLimits limits = LimitsOf(timeout, timeout);
   absl::Status status =
-      co_await FanOut(servers_, std::span(&errand, 1), deadline, cancellation);
+      co_await FanOut(servers_, std::span(&errand, 1), limits, cancellation);
   if (!status.ok()) co_return status;
   co_return DecodeStoreReport(errand.reply.body);
 }

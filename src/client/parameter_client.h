@@ -3,10 +3,10 @@
 // names, and the answers go straight to where they are wanted.
 //
 // Lives on one executor and is used from it alone; many calls may be under way
-// at once. Every call has a time-out and, when it fails, names the server.
-// A server that cannot be reached is asked again until then, under the same
-// ids, so that nothing is applied twice. A shard map that has become old is
-// fetched anew without a word.
+// at once. A call fails when nothing has moved for its time-out, or when its
+// limit in all is over, and names the server. One that cannot be reached is
+// asked again until then, under the same ids, so that nothing is applied twice.
+// A shard map that has become old is fetched anew without a word.
 //
 // A call that is given a Cancellation returns Cancelled soon after it, and
 // leaves the caller's memory alone from then on. What it asked the servers for
@@ -89,7 +89,11 @@ struct RowsItem {
 };
 
 struct ReadOptions {
+  // How long to wait for a server from which nothing comes; a large read takes
+  // as long as its bytes move.
   Duration timeout = std::chrono::seconds(30);
+  // How long the call may take in all.
+  Duration limit = Duration::max();
   // The round of the step that reads: see UpdateMode. 0: does not wait.
   uint64_t round = 0;
   // Ends the call with Cancelled. May be null.
@@ -97,7 +101,10 @@ struct ReadOptions {
 };
 
 struct UpdateOptions {
+  // As in ReadOptions. The calls that only tell the servers something have no
+  // bytes to move: for them it is the time in all.
   Duration timeout = std::chrono::seconds(30);
+  Duration limit = Duration::max();
   // Ends the call with Cancelled. May be null.
   Cancellation* cancellation = nullptr;
 };
@@ -214,8 +221,10 @@ class ParameterClient {
   // After a call with the map `used` failed with `stale`, which is Aborted:
   // gets a newer map, and waits for one. Another call may have got it already.
   Task<absl::Status> RefreshStale(std::shared_ptr<const ShardMap> used,
-                                  absl::Status stale, MonotonicTime deadline,
+                                  absl::Status stale, TimeLimits limits,
                                   Cancellation* cancellation);
+  // For a call that begins now.
+  TimeLimits LimitsOf(Duration timeout, Duration limit) const;
 
   ServerChannels servers_;
   std::shared_ptr<const ShardMap> map_;

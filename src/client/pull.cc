@@ -72,7 +72,7 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
                                          ReadOptions options) {
   CAPSTAN_CO_RETURN_IF_ERROR(
       CheckCancelled(options.cancellation, Method::kPull));
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  const TimeLimits limits = LimitsOf(options.timeout, options.limit);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
     const std::span<const PullItem> asked = items;
@@ -90,8 +90,7 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
         errand.body = EncodeShardsRequest(plan.request);
         errand.receive_into = plan.into;
       }
-      status =
-          co_await FanOut(servers_, errands, deadline, options.cancellation);
+      status = co_await FanOut(servers_, errands, limits, options.cancellation);
     }
     if (status.ok()) {
       for (size_t i = 0; i < errands.size(); ++i) {
@@ -105,7 +104,7 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
       if (item.have != nullptr && !errands.empty()) item.have->versions.clear();
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline,
+    status = co_await RefreshStale(map, std::move(status), limits,
                                    options.cancellation);
     if (!status.ok()) co_return status;
   }

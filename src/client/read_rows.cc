@@ -57,7 +57,7 @@ Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
                                              ReadOptions options) {
   CAPSTAN_CO_RETURN_IF_ERROR(
       CheckCancelled(options.cancellation, Method::kRead));
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  const TimeLimits limits = LimitsOf(options.timeout, options.limit);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
     absl::StatusOr<std::vector<Errand>> errands =
@@ -65,10 +65,10 @@ Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
     absl::Status status = errands.status();
     if (status.ok()) {
       status =
-          co_await FanOut(servers_, *errands, deadline, options.cancellation);
+          co_await FanOut(servers_, *errands, limits, options.cancellation);
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline,
+    status = co_await RefreshStale(map, std::move(status), limits,
                                    options.cancellation);
     if (!status.ok()) co_return status;
   }

@@ -37,8 +37,8 @@ Task<absl::Status> ParameterClient::TellOne(uint32_t server, Errand& errand,
         "server ", server, " in a job of ", num_servers(), " servers"));
   }
   errand.server = server;
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
-  co_return co_await FanOut(servers_, std::span(&errand, 1), deadline,
+  const TimeLimits limits = LimitsOf(options.timeout, options.limit);
+  co_return co_await FanOut(servers_, std::span(&errand, 1), limits,
                             options.cancellation);
 }
 
@@ -52,9 +52,9 @@ Task<absl::StatusOr<std::vector<SnapshotReply>>> ParameterClient::Snapshot(
     errand.method = Method::kSnapshot;
     errand.body = EncodeSnapshotRequest(request);
   }
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  const TimeLimits limits = LimitsOf(options.timeout, options.timeout);
   absl::Status status =
-      co_await FanOut(servers_, errands, deadline, options.cancellation);
+      co_await FanOut(servers_, errands, limits, options.cancellation);
   if (!status.ok()) co_return status;
   co_return ReadReplies(errands, num_servers());
 }

@@ -428,7 +428,7 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
     std::span<const RowsItem> rows, UpdateOptions options) {
   CAPSTAN_CO_RETURN_IF_ERROR(
       CheckCancelled(options.cancellation, Method::kPush));
-  const MonotonicTime deadline = servers_.clock.Now() + options.timeout;
+  const TimeLimits limits = LimitsOf(options.timeout, options.limit);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
     const absl::StatusOr<Prepared> prepared =
@@ -444,8 +444,7 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
         errand.attachments = server.attachments;
         if (!server.into.empty()) errand.receive_into = server.into;
       }
-      status =
-          co_await FanOut(servers_, errands, deadline, options.cancellation);
+      status = co_await FanOut(servers_, errands, limits, options.cancellation);
       UpdateResult summary;
       for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
         const absl::StatusOr<ShardsReply> reply =
@@ -466,7 +465,7 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
       }
     }
     if (!absl::IsAborted(status)) co_return status;
-    status = co_await RefreshStale(map, std::move(status), deadline,
+    status = co_await RefreshStale(map, std::move(status), limits,
                                    options.cancellation);
     if (!status.ok()) co_return status;
   }

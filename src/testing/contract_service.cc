@@ -105,7 +105,7 @@ Task<ServerReply> ContractService::Dispatch(ServerCall& call) {
   }
   if (method == kGenerate) co_return Generate(call);
   if (method == kUntilCancelled) co_return co_await UntilCancelled(call);
-  if (method == kDescribe) co_return Describe(call);
+  if (method == kDescribe) co_return co_await Describe(call);
   co_return Answer(absl::UnimplementedError(
       absl::StrCat("no method ", static_cast<uint16_t>(method))));
 }
@@ -186,12 +186,14 @@ ServerReply ContractService::Generate(const ServerCall& call) {
   return reply;
 }
 
-ServerReply ContractService::Describe(const ServerCall& call) {
+Task<ServerReply> ContractService::Describe(ServerCall& call) {
+  absl::StatusOr<Buffer> received = co_await call.ReceiveAll();
+  if (!received.ok()) co_return CutShort(received.status());
   const auto timeout = std::chrono::duration_cast<std::chrono::microseconds>(
       call.deadline() - clock_.Now());
-  return Answer(absl::StrCat(TaskName(call.peer()), " ", call.peer().job, " ",
-                             call.peer().incarnation, " ", timeout.count(), " ",
-                             call.reply_limit()));
+  co_return Answer(absl::StrCat(TaskName(call.peer()), " ", call.peer().job,
+                                " ", call.peer().incarnation, " ",
+                                timeout.count(), " ", call.reply_limit()));
 }
 
 ServerReply ContractService::CutShort(absl::Status status) {

@@ -33,7 +33,8 @@ inline constexpr Method kTakePart{0xff05};
 inline constexpr Method kGenerate{0xff06};
 // Waits until the caller gives up.
 inline constexpr Method kUntilCancelled{0xff07};
-// Answers "TASK JOB INCARNATION TIMEOUT_US REPLY_LIMIT" as the server sees it.
+// Answers "TASK JOB INCARNATION TIMEOUT_US REPLY_LIMIT" as the server sees it,
+// after it has received all attachments.
 inline constexpr Method kDescribe{0xff08};
 // Receives nothing, waits at the gate named by the body, answers the body.
 inline constexpr Method kHold{0xff09};
@@ -80,7 +81,7 @@ class ContractService final : public Service {
                          bool check);
   Task<ServerReply> UntilCancelled(ServerCall& call);
   ServerReply Generate(const ServerCall& call);
-  ServerReply Describe(const ServerCall& call);
+  Task<ServerReply> Describe(ServerCall& call);
   ServerReply CutShort(absl::Status status);
   // Counts as an owner of an answer's memory for as long as it lives.
   std::shared_ptr<Buffer> NewOwner(Buffer memory);

@@ -33,7 +33,7 @@ ClientConnection::ClientConnection(Clock& clock, const Executor& executor,
       executor_(executor),
       stream_(std::move(stream)),
       reader_(std::move(reader)),
-      writer_(*stream_, executor),
+      writer_(*stream_, clock, executor),
       liveness_(liveness),
       timer_(clock.NewTimer(executor)) {}
 

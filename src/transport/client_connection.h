@@ -1,6 +1,7 @@
 // The calling side of one connection: many calls at once over one stream.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,7 +32,7 @@ struct ClientRequest {
   std::vector<Bytes> attachments;
   std::optional<std::vector<MutableBytes>> receive_into;
   uint64_t reply_limit;
-  MonotonicTime deadline;
+  MonotonicTime deadline;  // if nothing moves from now on
 };
 
 // Lives on its stream's executor. Kept alive by its own coroutines until it is
@@ -68,6 +69,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool ended() const { return ended_; }
   // Whether an answer has come.
   bool answered() const { return answered_; }
+  // When bytes were last written or read.
+  MonotonicTime last_moved() const {
+    return std::max(writer_.last_written(), reader_->last_read());
+  }
   // Whether either side has said goodbye.
   bool leaving() const { return leaving_; }
 

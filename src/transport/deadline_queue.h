@@ -35,14 +35,22 @@ class DeadlineQueue {
    public:
     Registration(DeadlineQueue& queue, MonotonicTime time,
                  std::function<void()> expired)
-        : queue_(queue), key_(queue.Add(time, std::move(expired))) {}
+        : queue_(queue), expired_(std::move(expired)) {
+      Postpone(time);
+    }
     ~Registration() { queue_.Remove(key_); }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
+    // After `expired` was called, and from inside of it: calls it once more.
+    void Postpone(MonotonicTime time) {
+      key_ = queue_.Add(time, [this] { expired_(); });
+    }
+
    private:
     DeadlineQueue& queue_;
-    const Key key_;
+    const std::function<void()> expired_;
+    Key key_;
   };
 
  private:

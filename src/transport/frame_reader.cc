@@ -33,13 +33,14 @@ FrameReader::FrameReader(Stream& stream, Clock& clock, FrameLimits limits)
       clock_(clock),
       limits_(limits),
       buffer_(std::make_unique<std::byte[]>(kReadAhead)),
-      last_heard_(clock.Now()) {}
+      last_read_(clock.Now()),
+      last_heard_(last_read_) {}
 
 Task<absl::StatusOr<size_t>> FrameReader::ReadViews() {
   waiting_ = true;
   absl::StatusOr<size_t> count = co_await stream_.ReadSome(views_);
   waiting_ = false;
-  if (count.ok() && *count > 0) last_heard_ = clock_.Now();
+  if (count.ok() && *count > 0) last_heard_ = last_read_ = clock_.Now();
   co_return count;
 }
 

@@ -78,6 +78,8 @@ class FrameReader {
   bool has_more() const { return buffered() > 0; }
 
   // When bytes last arrived.
+  MonotonicTime last_read() const { return last_read_; }
+  // The same, or since when silence counts against the peer.
   MonotonicTime last_heard() const { return last_heard_; }
   void set_last_heard(MonotonicTime time) { last_heard_ = time; }
   // True while a frame has begun and its next bytes are awaited.
@@ -100,6 +102,7 @@ class FrameReader {
   size_t begin_ = 0;
   size_t end_ = 0;
   std::vector<MutableBytes> views_;
+  MonotonicTime last_read_;
   MonotonicTime last_heard_;
   bool waiting_ = false;
   bool inside_frame_ = false;

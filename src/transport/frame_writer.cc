@@ -34,8 +34,11 @@ OutgoingMessage::OutgoingMessage(FrameHeader header, std::string_view body,
   attachment_bytes = 0;
 }
 
-FrameWriter::FrameWriter(Stream& stream, const Executor& executor)
-    : stream_(stream), idle_(executor) {}
+FrameWriter::FrameWriter(Stream& stream, Clock& clock, const Executor& executor)
+    : stream_(stream),
+      clock_(clock),
+      last_written_(clock.Now()),
+      idle_(executor) {}
 
 Task<absl::Status> FrameWriter::Run() {
   absl::Status status;
@@ -237,6 +240,7 @@ void FrameWriter::FinishBatch() {
 }
 
 void FrameWriter::Advance(size_t bytes) {
+  if (bytes > 0) last_written_ = clock_.Now();
   while (bytes > 0 ||
          (position_ < batch_.size() && batch_[position_].empty())) {
     Bytes& view = batch_[position_];

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/task.h"
 #include "base/waiter.h"
 #include "transport/stream.h"
@@ -44,8 +45,8 @@ struct OutgoingMessage {
 // Lives on the stream's executor.
 class FrameWriter {
  public:
-  // `stream` must outlive the writer.
-  FrameWriter(Stream& stream, const Executor& executor);
+  // `stream` and `clock` must outlive the writer.
+  FrameWriter(Stream& stream, Clock& clock, const Executor& executor);
 
   // Writes what is sent, in batches, until the stream fails (the error is
   // returned) or Stop was called and all that was sent before is written (OK).
@@ -68,6 +69,9 @@ class FrameWriter {
   // Ends Run after what was sent so far.
   void Stop();
 
+  // When the stream last took bytes.
+  MonotonicTime last_written() const { return last_written_; }
+
  private:
   // Fills batch_ with the frames to write next. False if there are none.
   bool Gather();
@@ -89,6 +93,8 @@ class FrameWriter {
   void ReleaseAll();
 
   Stream& stream_;
+  Clock& clock_;
+  MonotonicTime last_written_;
   Waiter idle_;
   bool stopping_ = false;
   bool ended_ = false;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sim_clock.h"
 #include "testing/scripted_stream.h"
 #include "testing/status_matchers.h"
 
@@ -80,7 +81,8 @@ class FrameWriterTest : public ::testing::Test {
 
   asio::io_context context_;
   ScriptedStream stream_{context_.get_executor()};
-  FrameWriter writer_{stream_, context_.get_executor()};
+  SimClock clock_;
+  FrameWriter writer_{stream_, clock_, context_.get_executor()};
   std::optional<absl::Status> ended_;
 };
 

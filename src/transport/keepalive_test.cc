@@ -70,7 +70,7 @@ class KeepaliveTest : public ::testing::Test {
   asio::io_context context_;
   ScriptedStream stream_{context_.get_executor()};
   FrameReader reader_{stream_, clock_, FrameLimits()};
-  FrameWriter writer_{stream_, context_.get_executor()};
+  FrameWriter writer_{stream_, clock_, context_.get_executor()};
   std::unique_ptr<Timer> timer_ = clock_.NewTimer(context_.get_executor());
   bool stopped_ = false;
   std::optional<absl::Status> verdict_;

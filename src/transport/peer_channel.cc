@@ -33,6 +33,11 @@ bool IsPermanent(const absl::Status& status) {
   }
 }
 
+// `duration` after `time`, which may be never.
+MonotonicTime After(MonotonicTime time, Duration duration) {
+  return duration < kNever - time ? time + duration : kNever;
+}
+
 // The channel proper; shared by its handle and the calls under way.
 class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
  public:
@@ -89,7 +94,12 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   static Task<> ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane);
   Task<absl::Status> ConnectOnce(Lane lane);
   void OnConnectionEnd(Lane lane);
-  absl::Status DescribeTimeout(Lane lane, Duration timeout) const;
+  // When bytes of large attachments last moved on the lane, or `start` if none
+  // have since then.
+  MonotonicTime LastMoved(Lane lane, MonotonicTime start) const;
+  // Why a call that began at `start` ends now.
+  absl::Status DescribeTimeout(Lane lane, MonotonicTime start, Duration timeout,
+                               Duration limit) const;
   // Puts the peer's name before the message, and marks it as the culprit.
   absl::Status Blame(const absl::Status& status) const;
 
@@ -116,7 +126,8 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
                                               CallOptions options) {
   std::shared_ptr<ChannelCore> self = shared_from_this();
   const Duration timeout = options.timeout;
-  if (timeout <= Duration::zero()) {
+  const Duration limit = options.limit;
+  if (timeout <= Duration::zero() || limit <= Duration::zero()) {
     co_return Blame(absl::DeadlineExceededError("the call had no time left"));
   }
   if (options.cancellation != nullptr && options.cancellation->cancelled()) {
@@ -134,8 +145,6 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
   }
   ClientRequest request;
   request.method = method;
-  const MonotonicTime now = clock_.Now();
-  request.deadline = timeout < kNever - now ? now + timeout : kNever;
   request.reply_limit = options.receive_into ? TotalSize(*options.receive_into)
                                              : options.reply_limit;
   const uint64_t bytes = TotalSize(attachments);
@@ -155,9 +164,20 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
   request.receive_into = std::move(options.receive_into);
 
   CallState state(executor_);
-  const DeadlineQueue::Registration deadline(
-      deadlines_, request.deadline, [this, &state, lane, timeout] {
-        state.End(DescribeTimeout(lane, timeout));
+  const MonotonicTime start = clock_.Now();
+  const auto deadline = [this, lane, start, timeout, limit] {
+    return std::min(After(LastMoved(lane, start), timeout),
+                    After(start, limit));
+  };
+  DeadlineQueue::Registration timer(
+      deadlines_, deadline(),
+      [this, &timer, &state, &deadline, lane, start, timeout, limit] {
+        const MonotonicTime next = deadline();
+        if (clock_.Now() < next) {
+          timer.Postpone(next);
+        } else {
+          state.End(DescribeTimeout(lane, start, timeout, limit));
+        }
       });
   const Cancellation::Registration cancellation(options.cancellation, [&state] {
     state.End(absl::CancelledError("the call was cancelled"));
@@ -168,6 +188,7 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
   std::shared_ptr<ClientConnection> connection = UsableConnection(lane);
   if (connection == nullptr) connection = co_await Connect(lane, state);
   if (connection == nullptr) co_return Blame(state.status());
+  request.deadline = deadline();
   absl::StatusOr<Reply> reply = co_await connection->Call(state, request);
   if (!reply.ok()) co_return Blame(reply.status());
   co_return reply;
@@ -316,8 +337,22 @@ void ChannelCore::OnConnectionEnd(Lane lane) {
   }
 }
 
-absl::Status ChannelCore::DescribeTimeout(Lane lane, Duration timeout) const {
-  const double seconds = std::chrono::duration<double>(timeout).count();
+MonotonicTime ChannelCore::LastMoved(Lane lane, MonotonicTime start) const {
+  // What passes on the small lane, keepalives above all, says nothing of a
+  // call's progress.
+  const auto& connection = lane_state(lane).connection;
+  if (lane == Lane::kSmall || connection == nullptr) return start;
+  return std::max(start, connection->last_moved());
+}
+
+absl::Status ChannelCore::DescribeTimeout(Lane lane, MonotonicTime start,
+                                          Duration timeout,
+                                          Duration limit) const {
+  const MonotonicTime now = clock_.Now();
+  const bool moved = LastMoved(lane, start) > start;
+  const bool in_all = now >= After(start, limit);
+  const double seconds =
+      std::chrono::duration<double>(in_all ? limit : timeout).count();
   const LaneState& mine = lane_state(lane);
   const LaneState& small = lane_state(Lane::kSmall);
   const LaneState& missing = small.connecting ? small : mine;
@@ -327,6 +362,10 @@ absl::Status ChannelCore::DescribeTimeout(Lane lane, Duration timeout) const {
                                  : std::string(missing.last_error.message());
     return absl::DeadlineExceededError(
         absl::StrCat("could not be reached within ", seconds, " s: ", last));
+  }
+  if (moved && !in_all) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no progress for ", seconds, " s"));
   }
   return absl::DeadlineExceededError(
       absl::StrCat("no answer within ", seconds, " s"));

@@ -12,19 +12,27 @@ namespace capstan {
 
 ConnectionCall::ConnectionCall(ServerConnection& connection,
                                const FrameHeader& header, MessagePrefix prefix,
-                               MonotonicTime deadline)
+                               MonotonicTime arrived, Duration timeout)
     : connection_(connection),
       header_(header),
       prefix_(std::move(prefix)),
-      deadline_(deadline),
+      timeout_(timeout),
+      last_received_(arrived),
       unreceived_(header.attachment_bytes),
       unannounced_(IsInline(header) ? 0 : header.attachment_bytes),
       waiter_(connection.executor()) {}
 
 const Hello& ConnectionCall::peer() const { return connection_.peer(); }
 
+MonotonicTime ConnectionCall::deadline() const {
+  const MonotonicTime last =
+      receiving_ ? std::max(last_received_, connection_.reader().last_read())
+                 : last_received_;
+  return last + timeout_;
+}
+
 bool ConnectionCall::cancelled() const {
-  return !cancel_reason_.ok() || connection_.core().clock.Now() >= deadline_;
+  return !cancel_reason_.ok() || connection_.core().clock.Now() >= deadline();
 }
 
 void ConnectionCall::OnCancel(std::function<void()> listener) {
@@ -82,7 +90,10 @@ Task<absl::Status> ConnectionCall::Receive(MutableBytes into) {
     size_t ahead =
         part.size() < FrameReader::kReadAhead ? FrameReader::kReadAhead : 0;
     if (part.size() == piece_left_) ahead = kHeaderBytes;
+    receiving_ = true;
     absl::Status status = co_await reader.Read(part, ahead);
+    receiving_ = false;
+    last_received_ = std::max(last_received_, reader.last_read());
     if (!status.ok()) {
       connection_.Fail(status);
       co_return status;

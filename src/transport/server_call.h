@@ -20,13 +20,15 @@ class ServerConnection;
 // Lives on its connection's executor; the connection outlives it.
 class ConnectionCall final : public ServerCall {
  public:
+  // The caller waits for `timeout` from `arrived` on, and from every byte of
+  // the attachments.
   ConnectionCall(ServerConnection& connection, const FrameHeader& header,
-                 MessagePrefix prefix, MonotonicTime deadline);
+                 MessagePrefix prefix, MonotonicTime arrived, Duration timeout);
 
   Method method() const override { return static_cast<Method>(header_.code); }
   std::string_view body() const override { return prefix_.body; }
   const Hello& peer() const override;
-  MonotonicTime deadline() const override { return deadline_; }
+  MonotonicTime deadline() const override;
   uint64_t reply_limit() const override { return header_.reply_limit; }
   bool cancelled() const override;
   void OnCancel(std::function<void()> listener) override;
@@ -56,7 +58,10 @@ class ConnectionCall final : public ServerCall {
   // Serve has returned.
   void Finish() { finished_ = true; }
   bool finished() const { return finished_; }
-  bool explicitly_cancelled() const { return !cancel_reason_.ok(); }
+  // The caller has cancelled or gone: nobody waits for an answer.
+  bool caller_gone() const {
+    return !cancel_reason_.ok() && !absl::IsDeadlineExceeded(cancel_reason_);
+  }
   // The entry of the deadline that is watched, if one is.
   std::optional<DeadlineQueue::Key>& deadline_key() { return deadline_key_; }
   void Hold(HeldBytes bytes) { head_bytes_ = std::move(bytes); }
@@ -65,9 +70,11 @@ class ConnectionCall final : public ServerCall {
   ServerConnection& connection_;
   const FrameHeader header_;
   const MessagePrefix prefix_;
-  const MonotonicTime deadline_;
-  uint64_t unreceived_;   // bytes of attachments that Receive has not given
-  uint64_t unannounced_;  // of those that come in pieces
+  const Duration timeout_;
+  MonotonicTime last_received_;
+  bool receiving_ = false;  // the reader reads this call's bytes
+  uint64_t unreceived_;     // bytes of attachments that Receive has not given
+  uint64_t unannounced_;    // of those that come in pieces
   uint64_t piece_left_ = 0;
   Buffer inline_data_;
   HeldBytes head_bytes_;

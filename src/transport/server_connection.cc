@@ -41,7 +41,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerCore> core,
       executor_(executor),
       stream_(std::move(stream)),
       reader_(*stream_, core_->clock, core_->options.limits),
-      writer_(*stream_, executor),
+      writer_(*stream_, core_->clock, executor),
       deadlines_(core_->clock, executor),
       timer_(core_->clock.NewTimer(executor)),
       bodies_(core_->options.connection_bytes),
@@ -268,7 +268,7 @@ Task<absl::Status> ServerConnection::HandleRequest(FrameHeader header) {
   if (!prefix) prefix = co_await reader_.ReadPrefix(header);
   if (!prefix->ok()) co_return prefix->status();
   auto call = std::make_shared<ConnectionCall>(
-      *this, header, **std::move(prefix), now + timeout);
+      *this, header, **std::move(prefix), now, timeout);
   const uint64_t held = admitted->bytes();
   call->Hold(*std::move(admitted));
   if (IsInline(header) && header.attachment_bytes > 0) {
@@ -331,8 +331,13 @@ void ServerConnection::WatchDeadline(ConnectionCall& call) {
   call.deadline_key() = deadlines_.Add(call.deadline(), [this, id] {
     const auto found = calls_.find(id);
     if (found == calls_.end()) return;
-    const std::shared_ptr<ConnectionCall> expired = found->second;
-    expired->Cancel(absl::DeadlineExceededError("the caller's time is over"));
+    const std::shared_ptr<ConnectionCall> late = found->second;
+    late->deadline_key().reset();
+    if (core_->clock.Now() < late->deadline()) {
+      WatchDeadline(*late);
+    } else {
+      late->Cancel(absl::DeadlineExceededError("the caller's time is over"));
+    }
   });
 }
 
@@ -366,7 +371,12 @@ Task<> ServerConnection::ServeCall(std::shared_ptr<ServerConnection> self,
 }
 
 void ServerConnection::Reply(const ConnectionCall& call, ServerReply reply) {
-  if (ended_ || call.explicitly_cancelled()) return;
+  if (ended_ || call.caller_gone()) return;
+  // The caller may still be there, if other transfers to or from it move.
+  if (call.cancelled() && absl::IsCancelled(reply.status)) {
+    reply.status = absl::DeadlineExceededError(
+        "not done within the time that the caller has for it");
+  }
   if (reply.status.ok()) {
     const FrameLimits& limits = core_->options.limits;
     const uint64_t bytes = TotalSize(reply.attachments);

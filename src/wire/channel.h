@@ -24,8 +24,12 @@
 namespace capstan {
 
 struct CallOptions {
-  // The call returns DeadlineExceeded after this time, wherever it is.
+  // The call ends with DeadlineExceeded once this much time has passed without
+  // progress: no answer and, if it has large attachments or may get some, not
+  // one byte moved to or from the peer on the lane that carries them.
   Duration timeout = std::chrono::seconds(30);
+  // And once this much time has passed in all, whatever moves.
+  Duration limit = Duration::max();
   // Where the attachments of the answer go, one view each, without a copy in
   // between. The answer must have exactly as many attachments, none larger
   // than its view. The memory is not touched after Call has returned.

@@ -44,7 +44,8 @@ struct FrameHeader {
   uint16_t code = 0;
   // Chosen by the caller, unique on its connection; echoed in the answer.
   uint64_t request_id = 0;
-  // kRequest: how long the caller will wait, in microseconds. Else 0.
+  // kRequest: how long the caller will wait, in microseconds, counted from the
+  // last byte of the request's attachments that has arrived. Else 0.
   uint64_t timeout_us = 0;
   // kRequest, kResponse: all attachments together. kData: this piece.
   uint64_t attachment_bytes = 0;

@@ -31,7 +31,8 @@ class ServerCall {
   virtual std::string_view body() const = 0;
   // Who asks, as its handshake said.
   virtual const Hello& peer() const = 0;
-  // When the caller stops waiting, on this machine's clock.
+  // When the caller stops waiting, on this machine's clock. Moves on while
+  // attachments arrive.
   virtual MonotonicTime deadline() const = 0;
   // The most bytes of attachments that the answer may have.
   virtual uint64_t reply_limit() const = 0;

@@ -93,7 +93,8 @@ Task<> CancelLater(std::shared_ptr<Client> client,
 CallOptions OptionsFor(const RequestPlan& plan, const Message& message,
                        Cancellation* cancellation) {
   CallOptions options;
-  options.timeout = plan.timeout;
+  // In all, as the judge holds the call to it.
+  options.timeout = options.limit = plan.timeout;
   options.cancellation = cancellation;
   if (plan.in_place) {
     options.receive_into = message.places;

@@ -197,8 +197,16 @@ std::string SimConnection::PeerAddress(End end) const {
 
 void SimConnection::Send(End from, Kind kind, std::vector<std::byte> bytes) {
   Side& side = at(from);
-  MonotonicTime arrival = fabric_.clock().Now() +
-                          fabric_.DrawLatency(side.node, at(Other(from)).node);
+  MonotonicTime left = fabric_.clock().Now();
+  if (const uint64_t speed = fabric_.options().bytes_per_second; speed != 0) {
+    const double seconds =
+        static_cast<double>(bytes.size()) / static_cast<double>(speed);
+    left = std::max(left, side.line_free) +
+           std::chrono::ceil<Duration>(std::chrono::duration<double>(seconds));
+    side.line_free = left;
+  }
+  MonotonicTime arrival =
+      left + fabric_.DrawLatency(side.node, at(Other(from)).node);
   if (!side.sent.empty()) {
     arrival = std::max(arrival, side.sent.back().arrival);
   }

@@ -97,6 +97,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     // Packets under way to the other end, in order; `event` is the arrival of
     // the first, unless it is stalled because nothing gets through.
     std::deque<Packet> sent;
+    MonotonicTime line_free;  // when the last of them has left
     SimClock::EventId event;
     bool stalled = false;
     // Bytes sent and not yet acknowledged as read, and their bound.

@@ -1,4 +1,7 @@
 // The simulated network keeps the contract of a transport, whatever the seed.
+#include <list>
+
+#include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/transport_contract.h"
 #include "transport/sim/sim_world.h"
@@ -6,13 +9,15 @@
 namespace capstan::testing {
 namespace {
 
+using ::testing::HasSubstr;
+
 // More virtual time than any test needs.
 constexpr std::chrono::hours kPatience(1);
 
 class SimulatedWorld final : public TransportWorld {
  public:
-  explicit SimulatedWorld(uint64_t seed)
-      : world_(seed),
+  explicit SimulatedWorld(uint64_t seed, SimWorldOptions options = {})
+      : world_(seed, options),
         server_(world_.AddNode("server")),
         client_(world_.AddNode("client")) {
     world_.Start(server_);
@@ -59,8 +64,8 @@ INSTANTIATE_TEST_SUITE_P(Sim, TransportContract, ::testing::Values(MakeSim<1>));
 // What only a simulation can do.
 class SimContractTest : public ::testing::Test, public TransportHarness {
  protected:
-  SimContractTest()
-      : TransportHarness(std::make_unique<SimulatedWorld>(1)),
+  explicit SimContractTest(SimWorldOptions options = {})
+      : TransportHarness(std::make_unique<SimulatedWorld>(1, options)),
         simulated_(static_cast<SimulatedWorld&>(world())) {}
 
   SimNode& node(Side side) { return simulated_.node(side); }
@@ -138,6 +143,116 @@ TEST_F(SimContractTest, OneWayPartitionIsReportedAndHeals) {
     sim().Heal(node(from), node(to));
     EXPECT_OK(client->Call(kEcho, "again"));
   }
+}
+
+// A link on which 40 MiB take longer than the default time-out of a call.
+class SlowLinkTest : public SimContractTest {
+ protected:
+  SlowLinkTest() : SimContractTest(Slow()) {}
+
+  static SimWorldOptions Slow() {
+    SimWorldOptions options;
+    options.network.bytes_per_second = kMiB;
+    return options;
+  }
+  static constexpr std::chrono::seconds kTransfer{40};
+
+  // Begins to read into memory_.
+  PendingCall StartRead(TestClient& client, CallOptions options = {}) {
+    std::vector<std::byte>& memory = memory_.emplace_back(40 * kMiB);
+    CallRequest request;
+    request.method = kGenerate;
+    request.body = "1 " + std::to_string(memory.size());
+    request.options = std::move(options);
+    request.options.receive_into = {MutableBytes(memory)};
+    return client.Start(std::move(request));
+  }
+
+  void RunFor(Duration duration) {
+    const MonotonicTime end = sim().clock().Now() + duration;
+    sim().RunUntil([] { return false; }, end);
+  }
+  Duration Since(MonotonicTime start) { return sim().clock().Now() - start; }
+
+  std::list<std::vector<std::byte>> memory_;
+};
+
+TEST_F(SlowLinkTest, AnAnswerTakesAsLongAsItsBytesMove) {
+  const auto client = StartAndConnect();
+  const MonotonicTime start = sim().clock().Now();
+  EXPECT_OK(StartRead(*client).Get());
+  EXPECT_TRUE(IsPattern(0, memory_.front()));
+  EXPECT_GE(Since(start), kTransfer);
+}
+
+TEST_F(SlowLinkTest, ARequestTakesAsLongAsItsBytesMove) {
+  const auto client = StartAndConnect();
+  const std::vector<std::byte> data = Pattern(0, 40 * kMiB);
+  const absl::StatusOr<Reply> reply =
+      client->Call(kDescribe, "", {Bytes(data)});
+  ASSERT_OK(reply);
+  // The server still has all of its time, too.
+  const std::vector<std::string> words = SplitWords(reply->body);
+  ASSERT_EQ(words.size(), 5u);
+  EXPECT_GT(std::stoll(words[3]), 29'000'000);
+}
+
+// It gets nothing for longer than its time-out: the lane is in use.
+TEST_F(SlowLinkTest, ACallWaitsForTheOneBeforeIt) {
+  const auto client = StartAndConnect();
+  PendingCall first = StartRead(*client);
+  PendingCall second = StartRead(*client);
+  EXPECT_OK(first.Get());
+  EXPECT_OK(second.Get());
+}
+
+TEST_F(SlowLinkTest, ALimitInAllHoldsWhileBytesMove) {
+  const auto client = StartAndConnect();
+  CallOptions options;
+  options.limit = std::chrono::seconds(20);
+  const MonotonicTime start = sim().clock().Now();
+  EXPECT_THAT(StartRead(*client, options).Get(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       HasSubstr("no answer within 20 s")));
+  EXPECT_EQ(Since(start), options.limit);
+}
+
+TEST_F(SlowLinkTest, ATransferThatStopsIsGivenUp) {
+  const auto client = StartAndConnect();
+  CallOptions options;
+  options.timeout = std::chrono::seconds(5);
+  PendingCall call = StartRead(*client, options);
+  RunFor(std::chrono::seconds(20));
+  EXPECT_FALSE(call.done());
+  // The keepalive of the test's options would take longer to see it.
+  sim().Partition(node(Side::kServer), node(Side::kClient));
+  const MonotonicTime stopped = sim().clock().Now();
+  EXPECT_THAT(call.Get(), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                   HasSubstr("no progress for 5 s")));
+  EXPECT_LE(Since(stopped), options.timeout);
+  sim().Heal(node(Side::kServer), node(Side::kClient));
+}
+
+TEST_F(SlowLinkTest, AServiceThatTakesNothingIsGivenUp) {
+  const auto client = StartAndConnect();
+  const std::vector<std::byte> data = Pattern(0, 40 * kMiB);
+  EXPECT_THAT(client->Call(kHoldThenEcho, "never", {Bytes(data)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  service().gate("never").Open();
+}
+
+// What other calls move is no progress of one that the service does not end:
+// the server says so, as its caller cannot tell.
+TEST_F(SlowLinkTest, AServiceThatHangsIsGivenUpWhileOthersMove) {
+  const auto client = StartAndConnect();
+  PendingCall other = StartRead(*client);
+  const MonotonicTime start = sim().clock().Now();
+  CallOptions options = ReplyUpTo(kMiB);
+  options.timeout = std::chrono::seconds(5);
+  EXPECT_THAT(client->Call(kUntilCancelled, "", {}, options),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_LE(Since(start), std::chrono::seconds(10));
+  EXPECT_OK(other.Get());
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ struct SimNetworkOptions {
   // The share of packets that take up to `spike` longer.
   double spike_chance = 0.005;
   Duration spike = std::chrono::milliseconds(20);
+  // How fast bytes go, in each direction of a connection. 0: at once.
+  uint64_t bytes_per_second = 0;
   // How long until bytes that could not get through are sent again.
   Duration max_retransmit = std::chrono::milliseconds(300);
   // Bytes written but not yet read, per direction, at which a writer waits; a
