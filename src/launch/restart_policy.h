@@ -17,7 +17,9 @@ namespace capstan {
 // Not thread-safe.
 class RestartPolicy {
  public:
-  static constexpr Duration kHealthy = std::chrono::seconds(5);
+  // Longer than a program takes to fail at its start, and short enough for
+  // tasks that are killed every few seconds to run most of the time.
+  static constexpr Duration kHealthy = std::chrono::seconds(2);
   static constexpr Duration kMaxDelay = std::chrono::seconds(10);
 
   explicit RestartPolicy(int max_restarts) : max_restarts_(max_restarts) {}
@@ -25,15 +27,16 @@ class RestartPolicy {
   // The task was started, for the first time or again.
   void OnStart(MonotonicTime now) { started_ = now; }
 
-  // Whether a task that runs has recovered from what went wrong before.
-  bool Healthy(MonotonicTime now) const { return now - started_ >= kHealthy; }
+  // How long a task that runs has done so.
+  Duration RunTime(MonotonicTime now) const { return now - started_; }
 
   // The task failed. Returns how long to wait before it is started again;
   // nullopt if no restart is left.
   std::optional<Duration> OnFailure(MonotonicTime now) {
     if (restarts_ >= max_restarts_) return std::nullopt;
     ++restarts_;
-    const Duration delay = Healthy(now) ? Duration::zero() : next_delay_;
+    const Duration delay =
+        RunTime(now) >= kHealthy ? Duration::zero() : next_delay_;
     next_delay_ = std::clamp<Duration>(
         2 * delay, std::chrono::milliseconds(500), kMaxDelay);
     return delay;

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <climits>
 #include <optional>
 #include <vector>
+
+#include "base/random.h"
 
 namespace capstan {
 namespace {
@@ -45,6 +48,33 @@ TEST(RestartPolicyTest, AHealthyTaskStartsAtOnceAgain) {
                                    milliseconds(500)}));
 }
 
+// One of four workers is killed every 0.2 to 2.5 s, for half an hour.
+TEST(RestartPolicyTest, WhoIsKilledAgainAndAgainStillRuns) {
+  struct Worker {
+    RestartPolicy policy = RestartPolicy(INT_MAX);
+    MonotonicTime runs_from = {};
+  };
+  std::vector<Worker> workers(4);
+  Random random(1);
+  MonotonicTime now = {};
+  int moments = 0;
+  int all_run = 0;
+  while (now < MonotonicTime(std::chrono::minutes(30))) {
+    now += milliseconds(random.Between(200, 2'500));
+    std::vector<Worker*> running;
+    for (Worker& worker : workers) {
+      if (worker.runs_from <= now) running.push_back(&worker);
+    }
+    ++moments;
+    if (running.size() == workers.size()) ++all_run;
+    if (running.empty()) continue;
+    Worker& killed = *running[random.Below(running.size())];
+    killed.policy.OnStart(killed.runs_from);
+    killed.runs_from = now + *killed.policy.OnFailure(now);
+  }
+  EXPECT_GT(2 * all_run, moments);
+}
+
 TEST(RestartPolicyTest, TheTimeOfWaitingIsNoHealth) {
   RestartPolicy policy(3);
   MonotonicTime now(hours(1));
@@ -53,7 +83,7 @@ TEST(RestartPolicyTest, TheTimeOfWaitingIsNoHealth) {
   // Its port was held for long.
   now += hours(1);
   policy.OnStart(now);
-  EXPECT_FALSE(policy.Healthy(now));
+  EXPECT_EQ(policy.RunTime(now), Duration::zero());
   EXPECT_EQ(policy.OnFailure(now), milliseconds(500));
 }
 

@@ -20,6 +20,9 @@ namespace {
 // For what a task leaves behind and is not reaped here.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
+// A task that has run for so long since it failed is not why others fail.
+constexpr Duration kRecovered = std::chrono::minutes(1);
+
 }  // namespace
 
 Supervisor::Supervisor(const SupervisorOptions& options, const Clock& clock,
@@ -160,7 +163,8 @@ void Supervisor::OnFailure(Watched& watched) {
   const Role role = watched.process.id().role;
   const MonotonicTime now = clock_.Now();
   for (const Watched& other : tasks_) {
-    const bool recovered = other.process.running() && other.policy.Healthy(now);
+    const bool recovered =
+        other.process.running() && other.policy.RunTime(now) >= kRecovered;
     if (recovered) failures_.Remove(other.process.id());
   }
   std::optional<Duration> delay;
