@@ -32,7 +32,11 @@ absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   absl::Status result(status.code(),
                       absl::StrCat(ToAbsl(context), ": ", status.message()));
-  return WithTask(std::move(result), TaskOf(status));
+  status.ForEachPayload(
+      [&result](absl::string_view url, const absl::Cord& payload) {
+        result.SetPayload(url, payload);
+      });
+  return result;
 }
 
 std::string Describe(const absl::Status& status) {

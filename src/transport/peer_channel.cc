@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/refusal.h"
 #include "base/status.h"
 #include "transport/call_state.h"
 #include "transport/client_connection.h"
@@ -260,7 +261,8 @@ Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
       if (self->closed_ || mine.waiting.empty()) break;
     }
     absl::Status status = co_await self->ConnectOnce(lane);
-    if (status.ok() || IsPermanent(status)) {
+    const bool refused = self->options_.fail_if_refused && IsRefusal(status);
+    if (status.ok() || refused || IsPermanent(status)) {
       mine.connecting = false;
       const std::list<CallState*> waiting = mine.waiting;
       for (CallState* state : waiting) {

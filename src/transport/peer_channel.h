@@ -30,6 +30,9 @@ struct ChannelOptions {
   // for); more calls wait their turn. One call alone may exceed it.
   uint64_t bytes_in_flight = uint64_t{256} << 20;
   Duration connect_timeout = std::chrono::seconds(5);
+  // Calls return a Refusal at once if nobody listens at the address, instead of
+  // waiting for somebody who does.
+  bool fail_if_refused = false;
   BackoffOptions backoff;
 };
 

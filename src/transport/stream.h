@@ -90,8 +90,9 @@ class Network {
   virtual ~Network() = default;
 
   // Connects to `address` from `executor`. Unavailable, naming the address and
-  // the reason, if nobody answers by `deadline` or the peer refuses;
-  // InvalidArgument if it is not an address of this network.
+  // the reason, if nobody answers by `deadline` or the peer refuses, a Refusal
+  // if nobody listens there; InvalidArgument if it is not an address of this
+  // network.
   virtual Task<absl::StatusOr<std::unique_ptr<Stream>>> Connect(
       Executor executor, std::string address, MonotonicTime deadline) = 0;
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/refusal.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/stream_contract.h"
@@ -21,8 +22,9 @@ TEST_P(StreamContract, ConnectToNobodyIsUnavailableAndNamesTheAddress) {
   acceptor_ = *std::move(acceptor);
   const std::string address = acceptor_->address();
   world().RunFunction(executor(Side::kServer), [this] { acceptor_->Close(); });
-  EXPECT_THAT(world().Await(StartConnect(address)),
-              StatusIs(kUnavailable, HasSubstr(address)));
+  const NewStream stream = world().Await(StartConnect(address));
+  EXPECT_THAT(stream, StatusIs(kUnavailable, HasSubstr(address)));
+  EXPECT_TRUE(IsRefusal(stream.status()));
 }
 
 TEST_P(StreamContract, ConnectToWhatIsNoAddressIsInvalid) {

@@ -1,4 +1,5 @@
 // The contract of a transport: a channel outlives its connections.
+#include "base/refusal.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/transport_contract.h"
@@ -49,6 +50,26 @@ TEST_P(TransportContract, CallsWaitForAServerThatStartsLater) {
   }
   StartServer(server_options(), address);
   for (PendingCall& call : calls) EXPECT_OK(call.Get());
+}
+
+TEST_P(TransportContract, ARefusedCallReturnsAtOnceIfAskedTo) {
+  StartServer();
+  ChannelOptions options = client_options();
+  options.fail_if_refused = true;
+  const auto client = NewClient(options);
+  ExpectEcho(*client);
+  const std::string address = this->address();
+  CrashServer();
+  // Before it knows that it finds the broken connection.
+  absl::StatusOr<Reply> reply;
+  do {
+    reply = client->Start({.method = kEcho}).Get();
+  } while (absl::IsUnavailable(reply.status()) && !IsRefusal(reply.status()));
+  EXPECT_THAT(reply, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_TRUE(IsRefusal(reply.status())) << Describe(reply.status());
+  EXPECT_EQ(TaskOf(reply.status()), "ps/0");
+  StartServer(server_options(), address);
+  ExpectEcho(*client);
 }
 
 TEST_P(TransportContract, ServerComesBackManyTimes) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/refusal.h"
 #include "transport/inproc/inproc_acceptor.h"
 #include "transport/inproc/inproc_connection.h"
 #include "transport/inproc/inproc_stream.h"
@@ -78,8 +79,7 @@ Task<absl::StatusOr<std::unique_ptr<Stream>>> InprocNetwork::Connect(
   if (!valid.ok()) co_return valid;
   const std::shared_ptr<InprocBacklog> backlog = names_->Find(address);
   if (backlog == nullptr) {
-    co_return absl::UnavailableError(
-        absl::StrCat("nobody listens at ", address));
+    co_return Refusal(absl::StrCat("nobody listens at ", address));
   }
   auto connection = std::make_shared<InprocConnection>();
   auto stream = std::make_unique<InprocStream>(

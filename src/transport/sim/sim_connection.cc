@@ -273,6 +273,7 @@ void SimConnection::DeliverConnect() {
     case SimFabric::Answer::kRefuse:
       Trace(kServer, "refuse", port_);
       server.state = State::kGone;
+      refused_ = true;
       return Send(kServer, Kind::kReset);
     case SimFabric::Answer::kNone:
       return Trace(kServer, "ignore", port_);

@@ -47,6 +47,9 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   void Attach(End end, Waiter* reader, Waiter* writer);
 
   bool connecting(End end) const { return at(end).state == State::kConnecting; }
+  // Whether nobody listened. A connection that is lost before it is answered
+  // looks the same to its end, and does not prove that.
+  bool refused() const { return refused_; }
   // Why an end can read, or write, no more; OK if it may.
   absl::Status ReadError(End end) const;
   absl::Status WriteError(End end) const;
@@ -136,6 +139,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   const uint64_t id_;
   const uint16_t port_;
   std::array<Side, 2> sides_;
+  bool refused_ = false;
 };
 
 }  // namespace capstan

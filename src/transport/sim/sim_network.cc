@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/refusal.h"
 #include "base/status.h"
 #include "base/waiter.h"
 #include "transport/sim/sim_connection.h"
@@ -89,7 +90,9 @@ class Connecting {
   Task<absl::Status> Answer() {
     while (connection_->connecting(SimConnection::kClient)) {
       if (!connection_->ReadError(SimConnection::kClient).ok()) {
-        co_return absl::UnavailableError("connection refused");
+        co_return connection_->refused()
+            ? Refusal("connection refused")
+            : absl::UnavailableError("connection reset");
       }
       if (late_) co_return absl::UnavailableError("no answer");
       co_await waiter_.Sleep();

@@ -7,10 +7,12 @@
 #include <asio/basic_socket_acceptor.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/local/stream_protocol.hpp>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/refusal.h"
 #include "transport/deadline_queue.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/socket_stream.h"
@@ -42,8 +44,12 @@ std::string ToText(const Unix::endpoint& endpoint) {
 
 absl::Status CannotReach(const std::string& address,
                          const asio::error_code& error) {
-  return absl::UnavailableError(
-      absl::StrCat("cannot connect to ", address, ": ", error.message()));
+  const std::string message =
+      absl::StrCat("cannot connect to ", address, ": ", error.message());
+  // A Unix socket without its file has no listener either.
+  const bool refused = error == asio::error::connection_refused ||
+                       error == std::errc::no_such_file_or_directory;
+  return refused ? Refusal(message) : absl::UnavailableError(message);
 }
 
 void Tune(Tcp::socket& socket) {
