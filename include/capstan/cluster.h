@@ -22,12 +22,13 @@ namespace capstan {
 enum class MemberState {
   kMissing,      // It has not been seen yet.
   kHealthy,      // It answers, and is the process that first did.
-  kUnreachable,  // It did answer, and does not now.
+  kUnreachable,  // It did answer; now nobody listens at its address.
   kRestarted,    // It answers, and is another process than at first.
+  kSilent,       // It did answer, and does not now; it may only be paused.
 };
 
-// "missing", "healthy", "unreachable", "restarted"; "invalid" for any other
-// number. Cannot fail.
+// "missing", "healthy", "unreachable", "restarted", "silent"; "invalid" for any
+// other number. Cannot fail.
 CAPSTAN_EXPORT std::string_view StateName(MemberState state) noexcept;
 
 // What is known of one task.
@@ -42,7 +43,7 @@ struct CAPSTAN_EXPORT TaskInfo {
   std::chrono::milliseconds uptime = {};
   std::uint64_t memory_bytes = 0;
   bool insecure = false;   // Other machines reach it without TLS.
-  std::string error = {};  // Why it is missing or unreachable.
+  std::string error = {};  // Why it is missing, unreachable or silent.
 };
 
 // A handle of the coordinator's. Thread-safe.

@@ -162,6 +162,10 @@ struct CoordinatorOptions {
   std::uint64_t max_result_bytes = std::uint64_t{1} << 30;
   // How long functions may wait while there is not a single worker.
   std::chrono::nanoseconds no_worker_timeout = std::chrono::seconds(60);
+  // How long to wait for a parameter server that does not answer. It may be
+  // paused, or cut off, and still have its variables: if it returns in time,
+  // nothing is lost. A server whose process has ended is lost at once.
+  std::chrono::nanoseconds server_timeout = std::chrono::seconds(60);
   // If nothing finishes for so long, it is said what each task waits for, on
   // standard error, and again after as long. 0: never.
   std::chrono::nanoseconds watchdog = std::chrono::seconds(60);

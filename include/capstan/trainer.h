@@ -342,7 +342,7 @@ struct FitCheckpoint {
   std::int64_t every_steps = 0;
   std::chrono::seconds every = std::chrono::seconds(0);
   CheckpointOptions keep = {};
-  // How long to wait for a server that was lost.
+  // How long to wait for a server that was lost, from when it was last heard.
   std::chrono::nanoseconds server_timeout = std::chrono::minutes(1);
   // What then: the servers that are left take over its part, and give it back
   // at the end of the epoch in which it returns; or Fit ends with its name.

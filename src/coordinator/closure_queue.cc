@@ -602,7 +602,9 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
     BeginFailure(reason, notices);
   } else {
     if (why == Return::kLost) ++counts_.lost_retries;
-    if (why == Return::kServer) ++counts_.server_retries;
+    if (why == Return::kServer || why == Return::kAway) {
+      ++counts_.server_retries;
+    }
     if (why == Return::kLeaving) ++counts_.leaving_retries;
     closure->state = Closure::State::kQueued;
     ++counts_.queued;

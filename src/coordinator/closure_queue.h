@@ -50,6 +50,7 @@ struct ClosureQueueOptions {
 enum class Return : uint8_t {
   kLost,     // its worker was lost, perhaps because of it
   kServer,   // its worker cannot reach a server
+  kAway,     // the same, and nobody can
   kLeaving,  // its worker leaves the job
   kUnused,   // it was not sent
 };

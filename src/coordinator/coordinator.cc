@@ -92,9 +92,10 @@ absl::StatusOr<DispatcherOptions> CoordinatorMaker::CheckOptions(
                      options.queued_per_worker));
   }
   if (options.no_worker_timeout < Duration::zero() ||
+      options.server_timeout < Duration::zero() ||
       options.watchdog < Duration::zero()) {
     return absl::InvalidArgumentError(
-        "no_worker_timeout and watchdog must not be negative");
+        "no_worker_timeout, server_timeout and watchdog must not be negative");
   }
   DispatcherOptions checked;
   checked.queue_capacity = options.queue_capacity;
@@ -102,6 +103,7 @@ absl::StatusOr<DispatcherOptions> CoordinatorMaker::CheckOptions(
   checked.queued_per_worker = static_cast<uint32_t>(options.queued_per_worker);
   checked.result_limit = options.max_result_bytes;
   checked.no_worker_timeout = options.no_worker_timeout;
+  checked.server_timeout = options.server_timeout;
   checked.watchdog = options.watchdog;
   checked.attach = options.attach;
   return checked;

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/awake_time.h"
 #include "base/cancellation.h"
 #include "base/event.h"
 #include "base/status.h"
@@ -23,6 +24,8 @@ constexpr Duration kRateWindow = std::chrono::seconds(1);
 constexpr Duration kAskTimeout = std::chrono::seconds(1);
 constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kRetry = std::chrono::milliseconds(100);
+// The monitor looks at least this often, unless this process is stopped.
+constexpr Duration kLongestLook = std::chrono::seconds(2);
 constexpr size_t kMostListed = 10;
 
 bool Answers(TaskState state) {
@@ -59,6 +62,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnTask(const TaskEntry& entry);
   DispatchReport Report() const;
   std::string Obstacle() const;
+  // "no worker is ready: ..."; empty if one is.
+  std::string NoWorker() const;
   const ServerBook& servers() const { return servers_; }
   Task<absl::StatusOr<std::vector<std::string>>> Recover(Duration timeout,
                                                          bool go_on_without);
@@ -85,10 +90,11 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnServer(const TaskEntry& entry);
   void CheckServers();
   // Waits until all that serve answer and nothing runs. Returns those of all
-  // that do not: at `deadline`, which is after `timeout`, also some that serve,
-  // if `go_on_without`; else it is DeadlineExceeded, naming one.
-  Task<absl::StatusOr<std::vector<uint32_t>>> AwaitServers(
-      MonotonicTime deadline, Duration timeout, bool go_on_without);
+  // that do not: once `waited`, which it adds to, is `timeout`, also some that
+  // serve, if `go_on_without`; else it is DeadlineExceeded, naming one.
+  Task<absl::StatusOr<std::vector<uint32_t>>> AwaitServers(AwakeTime& waited,
+                                                           Duration timeout,
+                                                           bool go_on_without);
 
   static Task<> StopLink(std::shared_ptr<Core> self,
                          std::shared_ptr<WorkerLink> link);
@@ -133,10 +139,10 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   Event loops_ended_;
   const std::unique_ptr<Timer> round_timer_;
   const std::unique_ptr<Timer> monitor_timer_;
-  MonotonicTime no_worker_since_ = kNever;
-  MonotonicTime next_reminder_ = kNever;
+  AwakeTime without_worker_;
+  Duration next_reminder_ = Duration::zero();  // of that
   uint64_t ended_ = 0;  // closures, when it was last looked at
-  MonotonicTime last_progress_;
+  AwakeTime without_progress_;
   bool watching_ = false;
   MonotonicTime rate_since_;
   uint64_t rate_from_ = 0;
@@ -165,12 +171,14 @@ Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
           options_.begin_without_servers),
       context_(MakeContext()),
       servers_(
-          [this](uint32_t server) { return variables_.map().Serves(server); }),
+          [this](uint32_t server) { return variables_.map().Serves(server); },
+          options_.server_timeout),
       round_event_(executor),
       loops_ended_(executor),
       round_timer_(clock.NewTimer(executor)),
       monitor_timer_(clock.NewTimer(executor)),
-      last_progress_(clock.Now()),
+      without_worker_(kLongestLook, clock.Now()),
+      without_progress_(kLongestLook, clock.Now()),
       rate_since_(clock.Now()) {}
 
 ClosureQueueOptions Dispatcher::Core::QueueOptions() {
@@ -209,6 +217,8 @@ LinkContext Dispatcher::Core::MakeContext() {
           .num_workers = [this] { return static_cast<int>(links_.size()); },
           .next_session = [this] { return ++last_session_; },
           .num_unready = [this] { return NumUnready(); },
+          .is_away =
+              [this](const std::string& task) { return servers_.IsAway(task); },
           .on_ready = [this] { Kick(); }};
 }
 
@@ -293,7 +303,10 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
   const auto found = links_.find(entry.task);
   if (found != links_.end()) {
     if (Answers(entry.state)) found->second->Nudge();
-    if (entry.state == TaskState::kUnreachable) found->second->OnUnreachable();
+    if (entry.state == TaskState::kUnreachable ||
+        entry.state == TaskState::kSilent) {
+      found->second->OnUnreachable();
+    }
     // It was there, and is no part of the job any more.
     if (entry.state == TaskState::kMissing) {
       ++loops_;
@@ -331,6 +344,11 @@ void Dispatcher::Core::OnServer(const TaskEntry& entry) {
         "when the variables are next made anew",
         entry.task);
   }
+  if (variables_.any()) {
+    const std::optional<std::string> reminder =
+        servers_.Reminder(entry.task, options_.reminder);
+    if (reminder) logger_.Warning("{}", *reminder);
+  }
   CheckServers();
 }
 
@@ -362,11 +380,11 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
           "gets its part again"));
     }
   }
-  const MonotonicTime deadline =
-      clock_.Now() + std::min<Duration>(timeout, std::chrono::hours(24 * 365));
+  // One that was silent has been waited for.
+  AwakeTime waited(kLongestLook, clock_.Now(), servers_.LeastSilence());
   while (true) {
     absl::StatusOr<std::vector<uint32_t>> absent =
-        co_await AwaitServers(deadline, timeout, go_on_without);
+        co_await AwaitServers(waited, timeout, go_on_without);
     if (!absent.ok()) co_return absent.status();
     // One that is started again meanwhile may or may not have them.
     const ServerBook::Processes asked = servers_.Now();
@@ -393,22 +411,21 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
 }
 
 Task<absl::StatusOr<std::vector<uint32_t>>> Dispatcher::Core::AwaitServers(
-    MonotonicTime deadline, Duration timeout, bool go_on_without) {
+    AwakeTime& waited, Duration timeout, bool go_on_without) {
   const std::unique_ptr<Timer> timer = clock_.NewTimer(executor_);
-  const MonotonicTime start = clock_.Now();
-  MonotonicTime reminder = start + options_.reminder;
+  Duration reminder = waited.elapsed() + options_.reminder;
   while (!stopping_) {
-    const MonotonicTime now = clock_.Now();
-    const bool late = now >= deadline;
+    const Duration so_far = waited.Look(clock_.Now());
+    const bool late = so_far >= timeout;
     const std::vector<uint32_t> absent = servers_.Absent();
     const std::vector<std::string> awaited = servers_.Awaited();
     bool enough = awaited.empty();
-    if (!enough && now >= reminder) {
-      reminder = now + options_.reminder;
-      logger_.Warning("waits for {}, since {:.0f} s; in {:.0f} s it {}",
-                      List(awaited), Seconds(now - start),
-                      Seconds(deadline - now),
-                      go_on_without ? "goes on without" : "gives up");
+    if (!enough && so_far >= reminder) {
+      reminder = so_far + options_.reminder;
+      logger_.Warning("waiting for {} ({:.0f} s so far); {} in {:.0f} s",
+                      List(awaited), Seconds(so_far),
+                      go_on_without ? "continuing without" : "giving up",
+                      Seconds(timeout - so_far));
     }
     if (late && go_on_without) enough = absent.size() < servers_.size();
     // What runs is being called off; it must not count in rounds to come.
@@ -503,6 +520,13 @@ size_t Dispatcher::Core::NumUnready() const {
 }
 
 std::string Dispatcher::Core::Obstacle() const {
+  std::vector<std::string> obstacles = servers_.AllSilent();
+  std::string no_worker = NoWorker();
+  if (!no_worker.empty()) obstacles.push_back(std::move(no_worker));
+  return absl::StrJoin(obstacles, "; ");
+}
+
+std::string Dispatcher::Core::NoWorker() const {
   // One that makes its resources is there, however long it takes for that.
   const bool any =
       std::any_of(links_.begin(), links_.end(),
@@ -525,29 +549,29 @@ void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {
   const QueueCounts counts = queue_.counts();
   metrics_.Update(counts, links_.size() - NumUnready());
   const bool work = counts.queued + counts.in_flight > 0;
-  const std::string obstacle = work ? Obstacle() : "";
+  const std::string obstacle = work ? NoWorker() : "";
+  const Duration waited = without_worker_.Look(now);
   if (obstacle.empty()) {
-    no_worker_since_ = kNever;
-  } else if (no_worker_since_ == kNever) {
-    no_worker_since_ = now;
-    next_reminder_ = now + options_.reminder;
-  } else if (now - no_worker_since_ >= options_.no_worker_timeout) {
-    no_worker_since_ = kNever;
+    without_worker_.Restart(now);
+    next_reminder_ = options_.reminder;
+  } else if (waited >= options_.no_worker_timeout) {
+    without_worker_.Restart(now);
     queue_.FailAll(absl::UnavailableError(absl::StrCat(
         counts.queued, " functions have waited for ",
         Seconds(options_.no_worker_timeout), " s, and ", obstacle)));
-  } else if (now >= next_reminder_) {
-    next_reminder_ = now + options_.reminder;
-    logger_.Warning("{} functions wait, since {:.0f} s: {}", counts.queued,
-                    Seconds(now - no_worker_since_), obstacle);
+  } else if (waited >= next_reminder_) {
+    next_reminder_ = waited + options_.reminder;
+    logger_.Warning("{} functions have been waiting for {:.0f} s: {}",
+                    counts.queued, Seconds(waited), obstacle);
   }
   const uint64_t ended = counts.finished + counts.failed + counts.cancelled;
+  const Duration idle = without_progress_.Look(now);
   if (ended != ended_ || !work) {
     ended_ = ended;
-    last_progress_ = now;
+    without_progress_.Restart(now);
   } else if (options_.watchdog > Duration::zero() &&
-             now - last_progress_ >= options_.watchdog && !watching_) {
-    last_progress_ = now;
+             idle >= options_.watchdog && !watching_) {
+    without_progress_.Restart(now);
     watching_ = true;
     Spawn(executor_, Watch(shared_from_this()));
   }
@@ -601,6 +625,9 @@ Task<> Dispatcher::Core::Watch(std::shared_ptr<Core> self) {
   }
   for (const absl::Status& lost : self->servers_.AllLost()) {
     self->logger_.Warning("  {}", Describe(lost));
+  }
+  for (const std::string& silent : self->servers_.AllSilent()) {
+    self->logger_.Warning("  {}", silent);
   }
   self->watching_ = false;
 }

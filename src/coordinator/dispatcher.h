@@ -34,7 +34,10 @@ struct DispatcherOptions {
   uint64_t result_limit = uint64_t{1} << 30;
   // How long work may wait without a single worker before it fails.
   Duration no_worker_timeout = std::chrono::seconds(60);
-  // While there is none it says so this often.
+  // How long a server that does not answer, and may be only paused, is waited
+  // for before it counts as lost.
+  Duration server_timeout = std::chrono::seconds(60);
+  // While there is no worker, or a server is silent, it says so this often.
   Duration reminder = std::chrono::seconds(5);
   // If nothing finishes for so long although something runs, it says what each
   // task waits for. 0: never.
@@ -68,7 +71,7 @@ class Dispatcher {
   Task<> Stop();
 
   // What the roster knows of a task: a worker is attached to, a lost server
-  // fails the job.
+  // fails the job. A silent one is to be told of again while it is silent.
   void OnTask(const TaskEntry& entry);
 
   // Thread-safe.
@@ -103,8 +106,8 @@ class Dispatcher {
 
   DispatchReport Report() const;
 
-  // The same, for messages: what keeps it from going on, such as "no worker is
-  // ready: worker/0 (connection refused)"; empty if nothing does.
+  // The same, for messages: what keeps it from continuing, such as "no worker
+  // is ready: worker/0 (connection refused)"; empty if nothing does.
   std::string Obstacle() const;
 
  private:

@@ -9,8 +9,16 @@
 
 namespace capstan {
 
-ServerBook::ServerBook(std::function<bool(uint32_t)> serves)
-    : serves_(std::move(serves)) {}
+namespace {
+
+int64_t Seconds(Duration duration) {
+  return std::chrono::round<std::chrono::seconds>(duration).count();
+}
+
+}  // namespace
+
+ServerBook::ServerBook(std::function<bool(uint32_t)> serves, Duration timeout)
+    : serves_(std::move(serves)), timeout_(timeout) {}
 
 bool ServerBook::OnTask(const TaskEntry& entry, bool any) {
   const std::string number = entry.task.substr(entry.task.find('/') + 1);
@@ -24,12 +32,23 @@ bool ServerBook::OnTask(const TaskEntry& entry, bool any) {
   const bool other = !answers || incarnation != server.now;
   server.now = incarnation;
   server.answers = answers;
+  server.address = entry.address;
+  server.silent = entry.state == TaskState::kSilent;
+  server.silence = server.silent ? std::chrono::milliseconds(entry.since_ms)
+                                 : Duration::zero();
+  if (!server.silent) server.next_reminder = Duration::zero();
   if (!any || server.incarnation == 0) server.incarnation = incarnation;
+  // One that was restarted, or lost before, stays so.
+  if (server.silent && server.silence < timeout_) return other;
   if (!answers) {
+    const std::string how_long =
+        server.silent ? absl::StrCat(" after ", Seconds(server.silence),
+                                     " s without an answer")
+                      : "";
     server.lost = WithTask(
         absl::UnavailableError(absl::StrCat(
-            entry.task, " at ", entry.address,
-            " is lost, and with it the variables that it holds",
+            entry.task, " at ", entry.address, " is lost", how_long,
+            ", and with it the variables that it holds",
             entry.error.empty() ? "" : absl::StrCat(": ", entry.error))),
         entry.task);
   } else if (incarnation != server.incarnation) {
@@ -76,6 +95,47 @@ std::vector<absl::Status> ServerBook::AllLost() const {
   return all;
 }
 
+std::string ServerBook::Describe(const std::string& task,
+                                 const Server& server) const {
+  const Duration left = std::max<Duration>(timeout_ - server.silence, {});
+  return absl::StrCat(task, " (", server.address, ") has not answered for ",
+                      Seconds(server.silence), " s; waiting another ",
+                      Seconds(left), " s for it");
+}
+
+std::vector<std::string> ServerBook::AllSilent() const {
+  std::vector<std::string> all;
+  for (const auto& [task, server] : servers_) {
+    if (!server.silent || !server.lost.ok() || !serves_(server.index)) continue;
+    all.push_back(Describe(task, server));
+  }
+  return all;
+}
+
+std::optional<std::string> ServerBook::Reminder(const std::string& task,
+                                                Duration interval) {
+  const auto found = servers_.find(task);
+  if (found == servers_.end()) return std::nullopt;
+  Server& server = found->second;
+  if (!server.silent || !server.lost.ok() || !serves_(server.index)) {
+    return std::nullopt;
+  }
+  if (server.silence < server.next_reminder) return std::nullopt;
+  server.next_reminder = server.next_reminder == Duration::zero()
+                             ? interval
+                             : server.next_reminder + interval;
+  return Describe(task, server);
+}
+
+Duration ServerBook::LeastSilence() const {
+  std::optional<Duration> least;
+  for (const auto& [task, server] : servers_) {
+    if (server.answers || !serves_(server.index)) continue;
+    least = std::min(least.value_or(server.silence), server.silence);
+  }
+  return least.value_or(Duration::zero());
+}
+
 template <typename Predicate>
 std::vector<std::string> ServerBook::Those(const Predicate& predicate) const {
   std::vector<std::string> tasks;
@@ -113,6 +173,10 @@ std::vector<uint32_t> ServerBook::Absent() const {
 bool ServerBook::Answers(const std::string& task) const {
   const auto found = servers_.find(task);
   return found != servers_.end() && found->second.answers;
+}
+
+bool ServerBook::IsAway(const std::string& task) const {
+  return servers_.contains(task) && !Answers(task);
 }
 
 }  // namespace capstan

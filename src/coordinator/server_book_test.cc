@@ -9,10 +9,13 @@
 namespace capstan {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Optional;
 using testing::StatusIs;
 
 TaskEntry Entry(const std::string& task, TaskState state,
@@ -25,6 +28,13 @@ TaskEntry Entry(const std::string& task, TaskState state,
   return entry;
 }
 
+TaskEntry Silent(const std::string& task, seconds silence,
+                 uint64_t incarnation = 6) {
+  TaskEntry entry = Entry(task, TaskState::kSilent, incarnation);
+  entry.since_ms = static_cast<uint64_t>(milliseconds(silence).count());
+  return entry;
+}
+
 class ServerBookTest : public ::testing::Test {
  protected:
   ServerBookTest() {
@@ -33,7 +43,8 @@ class ServerBookTest : public ::testing::Test {
   }
 
   std::set<uint32_t> left_out_;
-  ServerBook book_{[this](uint32_t i) { return !left_out_.contains(i); }};
+  ServerBook book_{[this](uint32_t i) { return !left_out_.contains(i); },
+                   seconds(60)};
 };
 
 TEST_F(ServerBookTest, AllIsWellAtFirst) {
@@ -43,7 +54,65 @@ TEST_F(ServerBookTest, AllIsWellAtFirst) {
   EXPECT_EQ(book_.size(), 2u);
 }
 
-TEST_F(ServerBookTest, OneThatHangsAndGoesOnHasLostNothing) {
+TEST_F(ServerBookTest, OneThatIsSilentIsWaitedFor) {
+  EXPECT_TRUE(book_.OnTask(Silent("ps/1", seconds(5)), true));
+  EXPECT_OK(book_.Lost());
+  EXPECT_TRUE(book_.IsAway("ps/1"));
+  EXPECT_THAT(book_.Awaited(), ElementsAre("ps/1"));
+  EXPECT_THAT(book_.Absent(), ElementsAre(1));
+  EXPECT_EQ(book_.LeastSilence(), seconds(5));
+  EXPECT_THAT(book_.AllSilent(),
+              ElementsAre("ps/1 (here) has not answered for 5 s; waiting "
+                          "another 55 s for it"));
+  EXPECT_FALSE(book_.OnTask(Entry("ps/1", TaskState::kHealthy, 6), true));
+  EXPECT_OK(book_.Lost());
+  EXPECT_FALSE(book_.IsAway("ps/1"));
+  EXPECT_THAT(book_.AllSilent(), IsEmpty());
+}
+
+TEST_F(ServerBookTest, OneThatIsSilentForTooLongIsLost) {
+  book_.OnTask(Silent("ps/1", seconds(59)), true);
+  EXPECT_OK(book_.Lost());
+  book_.OnTask(Silent("ps/1", seconds(60)), true);
+  EXPECT_THAT(book_.Lost(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("ps/1 at here is lost after 60 s without an "
+                                 "answer, and with it the variables")));
+  EXPECT_THAT(book_.AllSilent(), IsEmpty());
+  // It was there all the time.
+  book_.OnTask(Entry("ps/1", TaskState::kHealthy, 6), true);
+  EXPECT_OK(book_.Lost());
+}
+
+TEST_F(ServerBookTest, OneThatHasLostItsVariablesAndIsSilentHasStillLostThem) {
+  book_.OnTask(Entry("ps/1", TaskState::kRestarted, 7), true);
+  book_.OnTask(Silent("ps/1", seconds(5), 7), true);
+  EXPECT_THAT(book_.Lost(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(book_.AllSilent(), IsEmpty());
+}
+
+TEST_F(ServerBookTest, OneThatIsLeftOutIsNotWaitedFor) {
+  left_out_ = {1};
+  book_.OnTask(Silent("ps/1", seconds(5)), true);
+  EXPECT_THAT(book_.AllSilent(), IsEmpty());
+  EXPECT_EQ(book_.Reminder("ps/1", seconds(5)), std::nullopt);
+}
+
+TEST_F(ServerBookTest, ReminderComesAtFirstAndThenNowAndThen) {
+  std::vector<int> said;
+  for (int at = 1; at <= 11; ++at) {
+    book_.OnTask(Silent("ps/1", seconds(at)), true);
+    if (book_.Reminder("ps/1", seconds(5))) said.push_back(at);
+  }
+  EXPECT_THAT(said, ElementsAre(1, 5, 10));
+  book_.OnTask(Entry("ps/1", TaskState::kHealthy, 6), true);
+  EXPECT_EQ(book_.Reminder("ps/1", seconds(5)), std::nullopt);
+  book_.OnTask(Silent("ps/1", seconds(2)), true);
+  EXPECT_THAT(book_.Reminder("ps/1", seconds(5)),
+              Optional(HasSubstr("has not answered for 2 s")));
+}
+
+TEST_F(ServerBookTest, OneThatIsCutOffAndReturnsHasLostNothing) {
   EXPECT_TRUE(book_.OnTask(Entry("ps/1", TaskState::kUnreachable, 6), true));
   EXPECT_THAT(book_.Lost(), StatusIs(absl::StatusCode::kUnavailable,
                                      AllOf(HasSubstr("ps/1 at here is lost"))));

@@ -48,6 +48,8 @@ struct LinkContext {
   std::function<uint64_t()> next_session;
   // How many workers may become ready soon, and have nothing yet.
   std::function<size_t()> num_unready;
+  // Whether the coordinator does not hear from a server either.
+  std::function<bool(const std::string& task)> is_away;
   // Another link may have something to do.
   std::function<void()> on_ready;
 };

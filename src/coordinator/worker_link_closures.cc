@@ -246,7 +246,10 @@ void WorkerLink::OnEnd(const SessionPtr& session, const ClosurePtr& closure,
       if ((absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) &&
           absl::StartsWith(TaskOf(status), "ps/")) {
         rest_until_ = context_.clock.Now() + kRest;
-        context_.queue.GiveBack(closure, Return::kServer, task_, status);
+        // While all wait for the server, no attempt counts.
+        const Return why =
+            context_.is_away(TaskOf(status)) ? Return::kAway : Return::kServer;
+        context_.queue.GiveBack(closure, why, task_, status);
       } else {
         context_.queue.Fail(closure, status);
       }

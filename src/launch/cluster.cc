@@ -23,6 +23,8 @@ MemberState ToMemberState(TaskState state) {
       return MemberState::kUnreachable;
     case TaskState::kRestarted:
       return MemberState::kRestarted;
+    case TaskState::kSilent:
+      return MemberState::kSilent;
   }
   return MemberState::kMissing;
 }
@@ -46,7 +48,7 @@ std::string Memory(uint64_t bytes) {
 std::string State(const TaskInfo& info) {
   std::string text = fmt::format(
       "{} {}", StateName(info.state),
-      info.state == MemberState::kHealthy ? "" : "since " + Age(info.since));
+      info.state == MemberState::kHealthy ? "" : "for " + Age(info.since));
   if (info.state == MemberState::kHealthy) text.pop_back();
   if (info.restarts > 0) text += fmt::format(", {}x", info.restarts);
   return text;
@@ -86,6 +88,8 @@ std::string_view StateName(MemberState state) noexcept {
       return "unreachable";
     case MemberState::kRestarted:
       return "restarted";
+    case MemberState::kSilent:
+      return "silent";
   }
   return "invalid";
 }

@@ -70,7 +70,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
   options.on_change = [this](const TaskEntry& entry) { desk_->OnTask(entry); };
   const auto new_channel = [this](const TaskId& task,
                                   const std::string& address) {
-    return host_->NewChannel(task.ToString(), address);
+    return host_->NewRosterChannel(task.ToString(), address);
   };
   const auto make = [&] {
     roster_ = std::make_unique<Roster>(

@@ -147,6 +147,14 @@ std::unique_ptr<Channel> TaskHost::NewChannel(const std::string& task,
                         executor(), OptionsFor(task, address));
 }
 
+std::unique_ptr<Channel> TaskHost::NewRosterChannel(
+    const std::string& task, const std::string& address) {
+  ChannelOptions options = OptionsFor(task, address);
+  options.fail_if_refused = true;
+  return NewPeerChannel(clock_, *network_, logger_, random_.Fork(task),
+                        executor(), std::move(options));
+}
+
 std::unique_ptr<Channel> TaskHost::NewUnboundedChannel(
     const std::string& task, const std::string& address) {
   ChannelOptions options = OptionsFor(task, address);

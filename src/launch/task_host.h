@@ -47,8 +47,12 @@ class TaskHost {
   // On executor(): a channel to another task of the job.
   std::unique_ptr<Channel> NewChannel(const std::string& task,
                                       const std::string& address);
-  // The same without a bound on the bytes under way, for calls that may take
-  // for ever: none waits for those before it.
+  // The same for the roster: calls return a Refusal at once if nobody listens
+  // there.
+  std::unique_ptr<Channel> NewRosterChannel(const std::string& task,
+                                            const std::string& address);
+  // As NewChannel, without a bound on the bytes under way, for calls that may
+  // take for ever: none waits for those before it.
   std::unique_ptr<Channel> NewUnboundedChannel(const std::string& task,
                                                const std::string& address);
 

@@ -31,6 +31,7 @@ Member::Member(Clock& clock, Logger logger, const Executor& executor,
       started_(clock.Now()),
       timer_(clock.NewTimer(executor)),
       last_heard_(started_),
+      silence_(2 * options_.silence, started_),
       next_reminder_(started_ + options_.reminder) {}
 
 bool Member::Hears() const {
@@ -54,6 +55,7 @@ bool Member::Obey(const Office& office) {
     office_ = office;
   }
   last_heard_ = clock_.Now();
+  silence_.Restart(last_heard_);
   if (lost_) {
     lost_ = false;
     logger_.Info("the coordinator is back");
@@ -164,24 +166,25 @@ Member::Outlook Member::LookForFirst(MonotonicTime now) {
 }
 
 Member::Outlook Member::LookForReturn(MonotonicTime now) {
-  const MonotonicTime silent = last_heard_ + options_.silence;
-  const MonotonicTime limit = last_heard_ + options_.return_timeout;
-  if (now < silent) return {silent, absl::UnknownError("")};
-  if (now >= limit) {
-    return {kNever, absl::UnavailableError(absl::StrCat(
-                        "the coordinator of term ", office_.term,
-                        " has been silent for ", Seconds(now - last_heard_),
-                        " s and has not come back: the job is given up"))};
+  const Duration silent = silence_.Look(now);
+  if (silent < options_.silence) {
+    return {now + (options_.silence - silent), absl::UnknownError("")};
   }
+  if (silent >= options_.return_timeout) {
+    return {kNever, absl::UnavailableError(absl::StrCat(
+                        "no word from the coordinator of term ", office_.term,
+                        " for ", Seconds(silent), " s; giving up on the job"))};
+  }
+  const Duration left = options_.return_timeout - silent;
   if (!lost_ || now >= next_reminder_) {
     lost_ = true;
     next_reminder_ = now + options_.reminder;
     logger_.Warning(
-        "the coordinator of term {} has been silent for {} s; waits {} s more "
-        "for its return",
-        office_.term, Seconds(now - last_heard_), Seconds(limit - now));
+        "no word from the coordinator of term {} for {} s; will wait another "
+        "{} s for it to come back",
+        office_.term, Seconds(silent), Seconds(left));
   }
-  return {std::min(next_reminder_, limit), absl::UnknownError("")};
+  return {now + std::min(options_.silence, left), absl::UnknownError("")};
 }
 
 }  // namespace capstan

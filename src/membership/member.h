@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/awake_time.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
@@ -98,6 +99,7 @@ class Member {
   uint64_t session_ = 0;     // of its last call; 0: its connection has closed
   uint64_t refused_ = 0;     // the holder that was last refused
   MonotonicTime last_heard_;
+  AwakeTime silence_;  // since then
   MonotonicTime next_reminder_;
   bool lost_ = false;
   bool ended_ = false;

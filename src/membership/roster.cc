@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/refusal.h"
 #include "base/status.h"
 #include "base/waiter.h"
 #include "cluster/address.h"
@@ -21,14 +22,10 @@ namespace {
 
 // In a message that lists tasks; the rest is counted.
 constexpr size_t kMostListed = 10;
+// After this a task that does not listen is told again of the end.
+constexpr Duration kEndRetry = std::chrono::milliseconds(100);
 // More than any host name and port, or path of a socket.
 constexpr size_t kMaxAddressBytes = 512;
-
-bool IsPermanent(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) ||
-         absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
-         absl::IsUnauthenticated(status) || absl::IsUnimplemented(status);
-}
 
 int64_t Seconds(Duration duration) {
   return std::chrono::round<std::chrono::seconds>(duration).count();
@@ -104,7 +101,10 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   // What to do after a call.
   enum class Next { kWait, kCallAtOnce, kForget };
 
+  TaskRecord NewRecord(TaskId task, std::string address, bool joined) const;
   static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
+  // Whether the failure of a beat that was sent then says nothing yet.
+  bool IsDoubtful(const absl::Status& status, MonotonicTime sent) const;
   // Tells the task that the job is over or, if there is a reason, that it must
   // leave.
   static Task<absl::StatusOr<TaskReport>> SendNotice(std::shared_ptr<Core> self,
@@ -193,9 +193,15 @@ Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
         continue;
       }
       tasks_.push_back(std::make_shared<Watched>(
-          TaskRecord(task, address, /*joined=*/false, clock.Now())));
+          NewRecord(task, address, /*joined=*/false)));
     }
   }
+}
+
+TaskRecord Roster::Core::NewRecord(TaskId task, std::string address,
+                                   bool joined) const {
+  return {task, std::move(address), joined,
+          options_.beat_timeout + options_.beat_interval, clock_.Now()};
 }
 
 void Roster::Core::Start() {
@@ -228,6 +234,7 @@ std::vector<Roster::Core::WatchedPtr> Roster::Core::Tasks() const {
 }
 
 Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
+  bool asked_again = false;
   while (!self->ended_) {
     Beat beat;
     beat.office = self->office();
@@ -236,11 +243,14 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
     CallOptions options;
     options.timeout = beat.office.term == 0 ? self->options_.ask_timeout
                                             : self->options_.beat_timeout;
+    const MonotonicTime sent = self->clock_.Now();
     std::vector<Bytes> attachments;
     absl::StatusOr<Reply> reply = co_await watched->channel->Call(
         Method::kMemberBeat, std::move(body), std::move(attachments),
         std::move(options));
     if (self->ended_) break;
+    asked_again = !asked_again && self->IsDoubtful(reply.status(), sent);
+    if (asked_again) continue;
     const Next next = self->OnAnswer(watched, beat.office, reply);
     if (next == Next::kCallAtOnce) continue;
     if (next == Next::kForget) {
@@ -253,6 +263,16 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
   }
   // The one that has taken over need not wait for this process to end.
   if (!self->deposed_.ok()) co_await watched->channel->Close();
+}
+
+bool Roster::Core::IsDoubtful(const absl::Status& status,
+                              MonotonicTime sent) const {
+  // A process that ends, or a network that stumbles, breaks connections; the
+  // next beat is refused if it has ended.
+  if (absl::IsUnavailable(status)) return !IsRefusal(status);
+  // This process may have been stopped, and the answer be there.
+  return absl::IsDeadlineExceeded(status) &&
+         clock_.Now() - sent > options_.beat_timeout + options_.beat_interval;
 }
 
 Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
@@ -271,7 +291,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
     if (!report.ok()) {
       claim_.OnError(watched->stance);
       is_change = record.OnError(report.status(), now, logger_);
-      has_left = record.HasLeft(now, options_.forget_after);
+      has_left = record.HasLeft(options_.forget_after);
       if (has_left) std::erase(tasks_, watched);
     } else {
       answer = claim_.OnReport(watched->stance, *report);
@@ -390,8 +410,8 @@ absl::StatusOr<Roster::Core::WatchedPtr> Roster::Core::Enter(
         absl::StrCat("the job is full: it has ", count, " tasks"));
   }
   const TaskId task{Role::kWorker, next_worker_++};
-  auto watched = std::make_shared<Watched>(
-      TaskRecord(task, address, /*joined=*/true, clock_.Now()));
+  auto watched =
+      std::make_shared<Watched>(NewRecord(task, address, /*joined=*/true));
   const auto place = std::find_if(
       tasks_.begin(), tasks_.end(),
       [&](const WatchedPtr& other) { return task < other->record.task(); });
@@ -553,9 +573,11 @@ Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
   notice.office = self->office();
   notice.reason = std::move(reason);
   absl::StatusOr<Reply> reply;
-  // Once more, as a process that was paused finds out only now that its
-  // connections are closed.
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  // Again, as a process that was paused finds out only now that its connections
+  // are closed, and one may be just coming up.
+  const MonotonicTime deadline = self->clock_.Now() + timeout;
+  const std::unique_ptr<Timer> timer = self->clock_.NewTimer(self->executor_);
+  for (bool again = true; again;) {
     std::string body = EncodeEndNotice(notice);
     CallOptions options;
     options.timeout = timeout;
@@ -563,7 +585,10 @@ Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
     reply = co_await watched->channel->Call(Method::kMemberEnd, std::move(body),
                                             std::move(attachments),
                                             std::move(options));
-    if (!absl::IsUnavailable(reply.status())) break;
+    const MonotonicTime now = self->clock_.Now();
+    again = absl::IsUnavailable(reply.status()) && now < deadline;
+    const MonotonicTime next = now + kEndRetry;
+    if (again) co_await timer->SleepUntil(next);
   }
   if (!reply.ok()) co_return reply.status();
   co_return DecodeTaskReport(reply->body);

@@ -22,8 +22,8 @@ namespace capstan {
 
 struct RosterOptions {
   Hello self;
-  // A task that stops answering is shown as unreachable after at most the sum
-  // of these two.
+  // A task that stops answering is shown as silent after at most the sum of
+  // these two; one whose process has ended, as unreachable after the first.
   Duration beat_interval = std::chrono::milliseconds(250);
   Duration beat_timeout = std::chrono::milliseconds(1250);
   // A task that does not answer for so long is not asked whether it hears
@@ -50,8 +50,9 @@ struct RosterOptions {
   // must do nothing more and exit.
   std::function<void(const absl::Status&)> on_deposed;
   // Called on the executor, after the change shows in Report, when a task comes
-  // up, is lost, is back, is another process than before, or has joined; and,
-  // as missing with the error "has left the job", when it shows there no more.
+  // up, is lost, is back, is another process than before, or has joined; for
+  // each beat that a silent one leaves unanswered; and, as missing with the
+  // error "has left the job", when it shows there no more.
   std::function<void(const TaskEntry&)> on_change;
   // A task that joined and then gives no sign for so long has left.
   Duration forget_after = std::chrono::seconds(60);
@@ -65,8 +66,9 @@ class Roster {
   // up is found as soon.
   static constexpr Duration kMaxBackoff = std::chrono::milliseconds(500);
 
-  // The channel to a task; the roster closes it. Called on the executor, until
-  // the roster is destroyed.
+  // The channel to a task, whose calls return a Refusal at once if nobody
+  // listens there; the roster closes it. Called on the executor, until the
+  // roster is destroyed.
   using NewChannel = std::function<std::unique_ptr<Channel>(
       const TaskId& task, const std::string& address)>;
 

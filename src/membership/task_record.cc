@@ -2,13 +2,20 @@
 
 #include <utility>
 
+#include "base/refusal.h"
 #include "base/status.h"
 
 namespace capstan {
 
+bool IsPermanent(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ||
+         absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
+         absl::IsUnauthenticated(status) || absl::IsUnimplemented(status);
+}
+
 TaskRecord::TaskRecord(TaskId task, std::string address, bool joined,
-                       MonotonicTime now)
-    : task_(task), joined_(joined), since_(now), last_sign_(now) {
+                       Duration longest_beat, MonotonicTime now)
+    : task_(task), joined_(joined), since_(now), silence_(longest_beat, now) {
   entry_.task = task.ToString();
   entry_.address = std::move(address);
 }
@@ -22,14 +29,15 @@ bool TaskRecord::needed() const {
   return !joined_ && (task_.role == Role::kWorker || task_.role == Role::kPs);
 }
 
-bool TaskRecord::HasLeft(MonotonicTime now, Duration patience) const {
-  return joined_ && !answers() && now - last_sign_ > patience;
+bool TaskRecord::HasLeft(Duration patience) const {
+  return joined_ && !answers() && silence_.elapsed() > patience;
 }
 
 bool TaskRecord::OnReport(TaskReport report, MonotonicTime now,
                           const Logger& logger) {
   error_ = absl::OkStatus();
-  last_sign_ = now;
+  const Duration silent = silence_.Look(now);
+  silence_.Restart(now);
   const uint64_t before = entry_.report.incarnation;
   const bool first = before == 0;
   const bool restarted = !first && before != report.incarnation;
@@ -41,7 +49,8 @@ bool TaskRecord::OnReport(TaskReport report, MonotonicTime now,
   } else if (restarted) {
     logger.Warning("{} at {} has been restarted", entry_.task, entry_.address);
   } else if (!answers()) {
-    logger.Info("{} at {} is back", entry_.task, entry_.address);
+    logger.Info("{} ({}) answers again after {:.1f} s", entry_.task,
+                entry_.address, std::chrono::duration<double>(silent).count());
   }
   const bool is_change = restarted || entry_.state != state;
   if (is_change) SetState(state, now);
@@ -54,10 +63,19 @@ bool TaskRecord::OnError(const absl::Status& error, MonotonicTime now,
                          const Logger& logger) {
   error_ = error;
   entry_.error = std::string(error.message());
-  // One that was there is lost; one that never was may be turned away.
-  if (!answers()) return false;
-  logger.Warning("{} is unreachable: {}", entry_.task, Describe(error));
-  SetState(TaskState::kUnreachable, now);
+  silence_.Look(now);
+  const bool gone = IsRefusal(error) || IsPermanent(error);
+  // One that never was there may be turned away, and one that is gone stays so
+  // when its machine goes too.
+  if (!answers() && entry_.state != TaskState::kSilent) return false;
+  if (gone) {
+    logger.Warning("{} is unreachable: {}", entry_.task, Describe(error));
+    SetState(TaskState::kUnreachable, now);
+  } else if (answers()) {
+    // The message names it.
+    logger.Warning("{}", entry_.error);
+    SetState(TaskState::kSilent, now);
+  }
   return true;
 }
 
@@ -68,8 +86,10 @@ void TaskRecord::SetState(TaskState state, MonotonicTime now) {
 
 TaskEntry TaskRecord::Entry(MonotonicTime now) const {
   TaskEntry entry = entry_;
+  const Duration since =
+      entry.state == TaskState::kSilent ? silence_.elapsed() : now - since_;
   entry.since_ms = static_cast<uint64_t>(
-      std::chrono::floor<std::chrono::milliseconds>(now - since_).count());
+      std::chrono::floor<std::chrono::milliseconds>(since).count());
   return entry;
 }
 

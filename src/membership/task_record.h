@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/awake_time.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "capstan/cluster_spec.h"
@@ -12,20 +13,26 @@
 
 namespace capstan {
 
+// Whether an error says that somebody answers who is not the task, or will not
+// talk: calling again would not help.
+bool IsPermanent(const absl::Status& status);
+
 // Not thread-safe.
 class TaskRecord {
  public:
   // A task that has not been seen yet. `joined`: it was not in the job from the
-  // start, and may leave.
-  TaskRecord(TaskId task, std::string address, bool joined, MonotonicTime now);
+  // start, and may leave. It is called at least every `longest_beat`.
+  TaskRecord(TaskId task, std::string address, bool joined,
+             Duration longest_beat, MonotonicTime now);
 
   // It answers. Returns whether its state, or its process, is another now.
   bool OnReport(TaskReport report, MonotonicTime now, const Logger& logger);
-  // It does not answer, or refuses. Returns whether its state is another now.
+  // It does not answer, or refuses. Returns whether its state is another now,
+  // or it is still silent.
   bool OnError(const absl::Status& error, MonotonicTime now,
                const Logger& logger);
   // A process says that it will be this task.
-  void OnJoin(MonotonicTime now) { last_sign_ = now; }
+  void OnJoin(MonotonicTime now) { silence_.Restart(now); }
 
   TaskId task() const { return task_; }
   const std::string& address() const { return entry_.address; }
@@ -35,7 +42,7 @@ class TaskRecord {
   // training, and who joins comes when it comes.
   bool needed() const;
   // Whether it has joined, and has given no sign for longer than `patience`.
-  bool HasLeft(MonotonicTime now, Duration patience) const;
+  bool HasLeft(Duration patience) const;
   // The last one that came.
   const TaskReport& report() const { return entry_.report; }
   // Of the last call; OK if it was answered.
@@ -50,7 +57,7 @@ class TaskRecord {
   absl::Status error_;
   TaskEntry entry_;  // but for since_ms
   MonotonicTime since_;
-  MonotonicTime last_sign_;  // it answered, or joined
+  AwakeTime silence_;  // since it answered, or joined
 };
 
 }  // namespace capstan

@@ -68,6 +68,8 @@ std::string_view TaskStateName(TaskState state) {
       return "unreachable";
     case TaskState::kRestarted:
       return "restarted";
+    case TaskState::kSilent:
+      return "silent";
   }
   return "unknown";
 }
@@ -145,7 +147,7 @@ absl::StatusOr<JobReport> DecodeJobReport(std::string_view body) {
   JobReport report;
   report.office = Read(message.office());
   for (const wire::TaskEntryMessage& task : message.tasks()) {
-    if (task.state() > static_cast<uint32_t>(TaskState::kRestarted)) {
+    if (task.state() > static_cast<uint32_t>(TaskState::kSilent)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a job's report with the unknown state ", task.state()));
     }

@@ -79,8 +79,9 @@ struct TaskReport {
 enum class TaskState : uint8_t {
   kMissing = 0,      // not seen yet
   kHealthy = 1,      // answers, and is the process that first did
-  kUnreachable = 2,  // did answer, and does not now
+  kUnreachable = 2,  // did answer; now nobody listens there, or a stranger
   kRestarted = 3,    // answers, and is another process than at first
+  kSilent = 4,       // did answer, and does not now; it may be only paused
 };
 
 // "missing", "healthy", ...
@@ -90,10 +91,12 @@ struct TaskEntry {
   std::string task;
   std::string address;
   TaskState state = TaskState::kMissing;
-  uint64_t since_ms = 0;  // how long it has been in this state
+  // How long it has been in this state. Of a silent one, how long it has been
+  // waited for: time in which the coordinator itself was stopped is left out.
+  uint64_t since_ms = 0;
   uint32_t restarts = 0;
   TaskReport report;  // the last one; empty if it is missing
-  std::string error;  // why it is missing or unreachable
+  std::string error;  // why it is missing, unreachable or silent
 
   friend bool operator==(const TaskEntry&, const TaskEntry&) = default;
 };

@@ -109,6 +109,7 @@ TEST(MembershipTest, UnknownStatesAreRefused) {
 TEST(MembershipTest, StatesHaveNames) {
   EXPECT_EQ(TaskStateName(TaskState::kMissing), "missing");
   EXPECT_EQ(TaskStateName(TaskState::kRestarted), "restarted");
+  EXPECT_EQ(TaskStateName(TaskState::kSilent), "silent");
   EXPECT_EQ(TaskStateName(static_cast<TaskState>(9)), "unknown");
 }
 

@@ -50,7 +50,8 @@ class Job:
         self.command = command or [
                         str(PROGRAM), mode, str(self.folder), f"every={EVERY}",
                         *[f"fit={place}" for place in places],
-                        *([f"wait={wait}"] if wait is not None else [])]
+                        *([f"wait={wait}", f"silence={wait}"]
+                          if wait is not None else [])]
         self.tasks = {}
         self.text = []
         self.variables = {}  # of what is started from now on

@@ -135,7 +135,7 @@ class Processes(Job):
     def test_stopped_task_is_shown_and_goes_on(self):
         self.start_all()
         self.tasks["ps/1"].send_signal(signal.SIGSTOP)
-        self.await_state("ps/1", "unreachable")
+        self.await_state("ps/1", "silent")
         self.tasks["ps/1"].send_signal(signal.SIGCONT)
         self.await_state("ps/1", "healthy")
 
@@ -156,7 +156,7 @@ class Processes(Job):
         self.assertIn("the coordinator does not answer", text)
         self.assertEqual(states["chief/0"], "missing", text)
         self.expect_end({"worker/0": 1, "ps/0": 1, "ps/1": 1})
-        self.assertIn("has not come back", self.log("ps/0"))
+        self.assertIn("giving up on the job", self.log("ps/0"))
 
     def test_chief_comes_back(self):
         self.start_all()

@@ -298,8 +298,8 @@ class Job(unittest.TestCase):
                  if task.poll() is None]
         # The chief tells those that it can reach.
         for name in alive:
-            self.wait_for(lambda: f" {name}=unreachable" not in
-                          self.ask("tasks"),
+            self.wait_for(lambda: not re.search(
+                f" {name}=(unreachable|silent)", self.ask("tasks")),
                           lambda: f"{name} cannot be reached")
         self.close(self.tasks["chief/0"].stdin)
         for name in alive:

@@ -223,13 +223,34 @@ class LostServers(Job):
         self.lose("until_error done")
         self.end()
 
-    def test_stopped_server_is_missed_until_it_goes_on(self):
+    def test_restarted_server_has_lost_the_variables(self):
+        self.start_all()
+        self.expect("schedule increment 2", "scheduled 2")
+        self.expect("join", "joined")
+        self.kill("ps/1")
+        self.start("ps/1")
+        self.await_task("ps/1", "restarted")
+        self.tell("until_error join")
+        self.expect_error("Unavailable", "ps/1",
+                          "was restarted and has lost the variables")
+        self.end()
+
+
+class SilentServers(Job):
+    options = ("server_timeout=4000", "watchdog=1000")
+
+    def test_lost_after_its_time_until_it_goes_on(self):
         self.start_all()
         self.expect("schedule halves 2 gate", "scheduled 2")
         self.await_at("gate", 2)
         self.tell("join")
         self.stop("ps/1")
-        self.expect_error("Unavailable", "ps/1", "is lost")
+        # The watchdog says so, too.
+        waiting = (r"ps/1 \(127\.0\.0\.1:\d+\) has not answered for \d s; "
+                   r"waiting another \d s for it")
+        self.await_log("chief/0: " + waiting)
+        self.await_log("chief/0:   " + waiting)
+        self.expect_error("Unavailable", "ps/1", "s without an answer")
         self.expect("values", "Cancelled=2")
         self.tasks["ps/1"].send_signal(signal.SIGCONT)
         self.wait_for(lambda: self.ask("join") == "joined",
@@ -241,16 +262,25 @@ class LostServers(Job):
         self.expect("read", "first=4 second=2")
         self.end()
 
-    def test_restarted_server_has_lost_the_variables(self):
-        self.start_all()
-        self.expect("schedule increment 2", "scheduled 2")
-        self.expect("join", "joined")
-        self.kill("ps/1")
-        self.start("ps/1")
-        self.await_task("ps/1", "restarted")
-        self.tell("until_error join")
-        self.expect_error("Unavailable", "ps/1",
-                          "was restarted and has lost the variables")
+
+    def test_cut_off_and_back(self):
+        inside = free_ports(1)[0]
+        relay = Relay(self.ports["ps/1"], inside)
+        self.addCleanup(relay.close)
+        self.start("ps/1", CAPSTAN_LISTEN=f"127.0.0.1:{inside}")
+        for name in ("worker/0", "worker/1", "ps/0", "chief/0"):
+            self.start(name)
+        self.expect_answer("ready")
+        self.await_status(ready=2)
+        self.expect("schedule halves 2 gate", "scheduled 2")
+        self.await_at("gate", 2)
+        relay.cut()
+        self.open("gate")
+        self.tell("join")
+        self.await_log(r"ps/1 \(.*\) has not answered for \d s")
+        relay.mend()
+        self.expect_answer("joined")
+        self.expect("read", "first=2 second=2")
         self.end()
 
 
@@ -440,7 +470,7 @@ class SilentWorkers(Job):
         self.assertEqual(self.at("gate")[2:][0][:2],
                          (steps["worker/0"], "worker/1"))
         self.expect("read", "first=2 second=2")
-        self.await_task("worker/0", "unreachable")
+        self.await_task("worker/0", "silent")
         relay.mend()
         self.await_task("worker/0", "healthy")
         self.check_both_are_used()
@@ -547,8 +577,8 @@ class NoWorkers(Job):
         self.kill("worker/0", "worker/1")
         self.expect("schedule increment 5", "scheduled 5")
         self.tell("join")
-        self.await_log(r"5 functions wait, since \d+ s: no worker is ready: "
-                       r"worker/0 \(.+\), worker/1 \(.+\)")
+        self.await_log(r"5 functions have been waiting for \d+ s: no worker "
+                       r"is ready: worker/0 \(.+\), worker/1 \(.+\)")
         self.start("worker/1")
         self.expect_answer("joined")
         self.expect("read", "first=5 second=0")
@@ -620,7 +650,7 @@ class Ends(Job):
         self.await_at("cancelled", 2)
         for name in ("worker/0", "worker/1", "ps/0", "ps/1"):
             self.assertEqual(self.tasks[name].wait(PATIENCE), 1)
-            self.assertIn("has not come back", self.log(name))
+            self.assertIn("giving up on the job", self.log(name))
 
     def test_restarted_coordinator_takes_over_the_variables(self):
         self.start_all()

@@ -344,6 +344,8 @@ CoordinatorOptions ReadOptions(int argc, char** argv) {
       options.max_lost_workers = number;
     } else if (name == "no_worker_timeout") {
       options.no_worker_timeout = std::chrono::milliseconds(number);
+    } else if (name == "server_timeout") {
+      options.server_timeout = std::chrono::milliseconds(number);
     } else if (name == "watchdog") {
       options.watchdog = std::chrono::milliseconds(number);
     } else {

@@ -2,13 +2,15 @@
 // last bit.
 //
 //   train_program sync|async FOLDER [PHASE=N ...] [every=N] [wait=N]
+//   [silence=N]
 //
 // PHASE is fit, evaluate or predict. When step N of Fit has ended, or piece N
 // of the others, and at the end of each phase, the coordinator prints "at PHASE
 // N" and waits for a file PHASE-N in FOLDER. With every=N, Fit saves a
 // checkpoint every N steps, if the job has a directory for them. With wait=N,
-// it waits N ms for a lost server, and goes on without it. Its epochs are
-// logged in log.csv and log.jsonl in FOLDER. It prints
+// it waits N ms for a lost server, and goes on without it; with silence=N, a
+// server that does not answer is lost after N ms. Its epochs are logged in
+// log.csv and log.jsonl in FOLDER. It prints
 //
 //   begins N                iterations that were done before this coordinator
 //   first N                 the first step of Fit that it has seen the end of
@@ -229,6 +231,8 @@ void Predict(Trainer& trainer, const DatasetHandle& data,
 struct Arguments {
   std::shared_ptr<Stops> stops;
   FitCheckpoint checkpoint;
+  // That a worker dies again and again is no step's fault here.
+  CoordinatorOptions coordinator = {.max_lost_workers = 1000};
 };
 
 Arguments ReadArguments(int argc, char** argv) {
@@ -242,6 +246,8 @@ Arguments ReadArguments(int argc, char** argv) {
       arguments.checkpoint.every_steps = number;
     } else if (name == "wait") {
       arguments.checkpoint.server_timeout = std::chrono::milliseconds(number);
+    } else if (name == "silence") {
+      arguments.coordinator.server_timeout = std::chrono::milliseconds(number);
     } else {
       arguments.stops->Add(name, number);
     }
@@ -267,8 +273,7 @@ int Main(int argc, char** argv) {
     options.optimizer = kAdam;
     options.metrics = {RootMeanSquaredError{}, Auc{.from_logits = true}};
     if (sync) options.update = Sync{.replicas = kReplicas};
-    // That a worker dies again and again is no step's fault here.
-    ClusterCoordinator coordinator(cluster, {.max_lost_workers = 1000});
+    ClusterCoordinator coordinator(cluster, arguments.coordinator);
     coordinator.CreateVariables({{.name = kApplied,
                                   .shape = {1},
                                   .dtype = DType::kI64,

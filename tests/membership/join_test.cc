@@ -145,7 +145,7 @@ TEST_P(JoinTest, CutOffForAWhileItStays) {
   job_.StartJoining("extra");
   AwaitState("worker/1", TaskState::kHealthy);
   job_.world().Partition(job_.node("chief/0"), job_.node("extra"));
-  AwaitState("worker/1", TaskState::kUnreachable);
+  AwaitState("worker/1", TaskState::kSilent);
   job_.RunFor(40 * kSecond);
   job_.world().Heal(job_.node("chief/0"), job_.node("extra"));
   AwaitState("worker/1", TaskState::kHealthy);

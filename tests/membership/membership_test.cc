@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
@@ -61,8 +62,7 @@ TEST_P(MembershipTest, TasksComeUpInAnyOrder) {
   job_.Start("ps/1");
   // It has said for whom it waits.
   EXPECT_THAT(job_.Log(), HasSubstr("still waiting (5 s) for 3 of 4 tasks: "));
-  EXPECT_THAT(job_.Log(),
-              HasSubstr("ps/0 at sim:ps0:7077: could not be reached"));
+  EXPECT_THAT(job_.Log(), HasSubstr("ps/0 at sim:ps0:7077: cannot connect"));
   job_.RunFor(30 * kSecond);
   EXPECT_FALSE(job_.coordinator().awaited.has_value());
   job_.Start("worker/0");
@@ -125,11 +125,75 @@ TEST_P(MembershipTest, HungTaskIsShownAndIsTheSameAfterwards) {
   StartHealthy();
   job_.world().Hang(job_.node("ps/1"));
   job_.RunFor(2 * kSecond);
-  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kUnreachable);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kSilent);
+  job_.RunFor(28 * kSecond);
+  const TaskEntry entry = job_.Entry("ps/1");
+  EXPECT_EQ(entry.state, TaskState::kSilent);
+  EXPECT_GE(entry.since_ms, 28'000u);
+  EXPECT_LE(entry.since_ms, 30'000u);
   job_.world().Resume(job_.node("ps/1"));
   job_.RunFor(2 * kSecond);
   EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kHealthy);
   EXPECT_EQ(job_.Entry("ps/1").restarts, 0u);
+}
+
+// Nobody else was stopped, so nobody is taken for dead, however long it was.
+TEST_P(MembershipTest, PausedCoordinatorFindsEverybodyThere) {
+  StartHealthy();
+  for (const int seconds : {2, 10, 30, 50}) {
+    job_.coordinator().changes.clear();
+    job_.world().Hang(job_.node("chief/0"));
+    job_.RunFor(seconds * kSecond);
+    job_.world().Resume(job_.node("chief/0"));
+    job_.RunFor(3 * kSecond);
+    EXPECT_THAT(job_.coordinator().changes, IsEmpty()) << seconds << " s";
+    EXPECT_FALSE(job_.Ended("ps/0").has_value());
+  }
+}
+
+// A machine that sleeps for an hour stops all of them.
+TEST_P(MembershipTest, PausedJobContinues) {
+  StartHealthy();
+  const std::vector<std::string> all = {"chief/0", "ps/0", "ps/1", "worker/0",
+                                        "worker/1"};
+  for (const std::string& task : all) job_.world().Hang(job_.node(task));
+  job_.RunFor(3600 * kSecond);
+  for (const std::string& task : all) job_.world().Resume(job_.node(task));
+  job_.RunFor(5 * kSecond);
+  for (const char* task : {"ps/0", "ps/1", "worker/0", "worker/1"}) {
+    EXPECT_EQ(job_.Entry(task).state, TaskState::kHealthy) << task;
+    EXPECT_FALSE(job_.Ended(task).has_value()) << task;
+  }
+}
+
+// Time in which the coordinator was stopped is not held against a task.
+TEST_P(MembershipTest, SilenceIsCountedWhileTheCoordinatorRuns) {
+  StartHealthy();
+  job_.world().Hang(job_.node("ps/1"));
+  job_.RunFor(5 * kSecond);
+  job_.world().Hang(job_.node("chief/0"));
+  job_.RunFor(40 * kSecond);
+  job_.world().Resume(job_.node("chief/0"));
+  job_.RunFor(5 * kSecond);
+  const TaskEntry entry = job_.Entry("ps/1");
+  EXPECT_EQ(entry.state, TaskState::kSilent);
+  EXPECT_GE(entry.since_ms, 8'000u);
+  EXPECT_LE(entry.since_ms, 13'000u);
+}
+
+// A refused connection proves that a process has ended.
+TEST_P(MembershipTest, KilledTaskIsShownAtOnce) {
+  StartHealthy();
+  job_.world().Crash(job_.node("ps/1"), SimCrash::kProcess);
+  job_.RunFor(kSecond / 2);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kUnreachable);
+  // So does one of a process that was silent before.
+  job_.world().Hang(job_.node("ps/0"));
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kSilent);
+  job_.world().Crash(job_.node("ps/0"), SimCrash::kProcess);
+  job_.RunFor(2 * kSecond);
+  EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kUnreachable);
 }
 
 TEST_P(MembershipTest, ChangesAreObserved) {
@@ -152,7 +216,7 @@ TEST_P(MembershipTest, ChangesAreObserved) {
   job_.RunFor(2 * kSecond);
   const std::vector<std::string>& changes = job_.coordinator().changes;
   ASSERT_GE(changes.size(), 5u);
-  EXPECT_EQ(changes[0], "ps/1 unreachable");
+  EXPECT_EQ(changes[0], "ps/1 silent");
   EXPECT_EQ(changes[1], "ps/1 healthy");
   EXPECT_EQ(changes[2], "worker/0 unreachable");
   EXPECT_EQ(changes[3], "worker/0 restarted");
@@ -165,17 +229,39 @@ TEST_P(MembershipTest, LostMachineIsShown) {
   StartHealthy();
   job_.world().Crash(job_.node("ps/1"), SimCrash::kMachine);
   job_.RunFor(2 * kSecond);
-  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kUnreachable);
+  EXPECT_EQ(job_.Entry("ps/1").state, TaskState::kSilent);
 }
 
 TEST_P(MembershipTest, CutOffTaskIsShownAndHeals) {
   StartHealthy();
   job_.world().Partition(job_.node("worker/0"), job_.node("chief/0"));
   job_.RunFor(2 * kSecond);
-  EXPECT_EQ(job_.Entry("worker/0").state, TaskState::kUnreachable);
+  EXPECT_EQ(job_.Entry("worker/0").state, TaskState::kSilent);
   job_.world().Heal(job_.node("worker/0"), job_.node("chief/0"));
   ASSERT_TRUE(job_.RunUntil(
       [this] { return job_.Entry("worker/0").state == TaskState::kHealthy; }));
+}
+
+TEST_P(MembershipTest, CutOffCoordinatorFindsEverybodyThere) {
+  StartHealthy();
+  const std::vector<std::string> others = {"ps/0", "ps/1", "worker/0",
+                                           "worker/1"};
+  SimNode& chief = job_.node("chief/0");
+  for (const std::string& task : others) {
+    job_.world().Partition(chief, job_.node(task));
+    job_.world().Partition(job_.node(task), chief);
+  }
+  job_.RunFor(30 * kSecond);
+  for (const std::string& task : others) {
+    EXPECT_EQ(job_.Entry(task).state, TaskState::kSilent) << task;
+    job_.world().Heal(chief, job_.node(task));
+    job_.world().Heal(job_.node(task), chief);
+  }
+  job_.RunFor(10 * kSecond);
+  for (const std::string& task : others) {
+    EXPECT_EQ(job_.Entry(task).state, TaskState::kHealthy) << task;
+    EXPECT_FALSE(job_.Ended(task).has_value()) << task;
+  }
 }
 
 TEST_P(MembershipTest, EndOfTheJobEndsAllTasks) {
@@ -209,8 +295,8 @@ TEST_P(MembershipTest, TasksGiveUpACoordinatorThatStaysAway) {
   EXPECT_GE(Now() - start, 59 * kSecond);
   EXPECT_LE(Now() - start, 62 * kSecond);
   EXPECT_THAT(*job_.Ended("ps/0"), StatusIs(absl::StatusCode::kUnavailable,
-                                            HasSubstr("silent for 60 s")));
-  EXPECT_THAT(job_.Log(), HasSubstr("has been silent for 2 s; waits 58 s"));
+                                            HasSubstr("for 60 s; giving up")));
+  EXPECT_THAT(job_.Log(), HasSubstr("for 2 s; will wait another 58 s for it"));
 }
 
 TEST_P(MembershipTest, CoordinatorComesBackInTheNextTerm) {

@@ -206,6 +206,7 @@ Task<> SimJob::RunCoordinator(SimNode& node, std::string name) {
     channel.address = absl::StrCat("sim:", address);
     channel.expected_task = task.ToString();
     channel.backoff.max = Roster::kMaxBackoff;
+    channel.fail_if_refused = true;
     return NewPeerChannel(node.clock(), node.network(), logger_,
                           random.Fork(task.ToString()), node.executor(),
                           channel);
