@@ -41,12 +41,11 @@ std::string ClosureWorkerTask(size_t index) {
   return absl::StrCat("worker/", index);
 }
 
-std::unique_ptr<Channel> NewClosureChannel(SimNode& node,
-                                           const std::string& role,
-                                           size_t index,
-                                           const std::string& task,
-                                           const std::string& address) {
+std::unique_ptr<Channel> NewClosureChannel(
+    SimNode& node, const std::string& role, size_t index,
+    const std::string& task, const std::string& address, bool fail_if_refused) {
   ChannelOptions options;
+  options.fail_if_refused = fail_if_refused;
   options.self = HelloOf(node, role, index);
   options.address = address;
   options.expected_task = task;

@@ -54,11 +54,13 @@ std::string ClosureWorkerAddress(size_t index);
 std::string ClosureWorkerTask(size_t index);
 
 // A channel from `node`, which is task `role`/`index`, to `task`.
+// `fail_if_refused` as in ChannelOptions.
 std::unique_ptr<Channel> NewClosureChannel(SimNode& node,
                                            const std::string& role,
                                            size_t index,
                                            const std::string& task,
-                                           const std::string& address);
+                                           const std::string& address,
+                                           bool fail_if_refused = false);
 // A client of all servers, with the planted bug if it sits there.
 std::unique_ptr<ParameterClient> NewClosureClient(ClosureContext& context,
                                                   SimNode& node,

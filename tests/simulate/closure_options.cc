@@ -67,12 +67,17 @@ absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
   map.Read("worker_life", options.worker_life);
   map.Read("away", options.away);
   map.Read("gentle", options.gentle);
+  map.Read("roster", options.roster);
+  map.Read("server_timeout", options.server_timeout);
   map.Read("server_scares", options.server_scares);
   map.Read("scare", options.scare);
   map.Read("restarts", options.restarts);
   map.ReadShare("min_busy", options.min_busy);
   if (options.sync() && options.tables != 1) {
     map.Fail("tables", "must be 1 in synchronous rounds");
+  }
+  if (options.roster && options.restarts) {
+    map.Fail("roster", "must be false with restarts");
   }
   if (options.restarts && options.tables != 1) {
     map.Fail("tables", "must be 1 with restarts");

@@ -60,6 +60,10 @@ struct ClosureOptions {
   Duration worker_life = Duration::zero();
   Duration away = std::chrono::milliseconds(500);
   bool gentle = false;
+  // Whether the coordinator has a real roster, which calls the servers, and how
+  // long it waits for one that is silent. Workers it is told of in any case.
+  bool roster = false;
+  Duration server_timeout = std::chrono::seconds(60);
   // The mean time between two moments at which the coordinator hears that a
   // server is lost, which it is not, and how long it believes that; 0: never.
   Duration server_scares = Duration::zero();

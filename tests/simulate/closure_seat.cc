@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/cluster_spec.h"
 #include "capstan/partitioner.h"
+#include "simulate/cluster.h"
 #include "simulate/faulty_closures.h"
 #include "simulate/late_channel.h"
 
@@ -38,6 +40,32 @@ ClosureSeat::ClosureSeat(ClosureContext& context, SimNode& node)
     });
   };
   if (node.incarnation() > 1) TellOfAllWorkers(context_);
+  if (context_.options.roster) StartRoster();
+}
+
+void ClosureSeat::StartRoster() {
+  ClusterSpec::Jobs jobs;
+  jobs[Role::kChief][0] = "chief:7000";
+  for (int i = 0; i < context_.options.servers; ++i) {
+    jobs[Role::kPs][i] = absl::StrCat("server", i, ":7000");
+  }
+  RosterOptions options;
+  options.self = HelloOf(node_, "chief", 0);
+  options.on_change = [this](const TaskEntry& entry) {
+    context_.world.trace().Add(Now(), node_.name(), TaskStateName(entry.state),
+                               entry.since_ms);
+    dispatcher_->OnTask(entry);
+  };
+  const auto new_channel = [&node = node_](const TaskId& task,
+                                           const std::string& address) {
+    return NewClosureChannel(node, "chief", 0, task.ToString(),
+                             absl::StrCat("sim:", address),
+                             /*fail_if_refused=*/true);
+  };
+  roster_ = std::make_unique<Roster>(
+      node_.clock(), node_.logger(), node_.executor(),
+      ClusterSpec::FromDict(std::move(jobs)), std::move(options), new_channel);
+  roster_->Start();
 }
 
 ClosureSeat::~ClosureSeat() { context_.on_task = nullptr; }
@@ -49,6 +77,7 @@ DispatcherOptions ClosureSeat::Options() {
   dispatcher.poison_limit = static_cast<size_t>(options.poison_limit);
   dispatcher.queued_per_worker =
       static_cast<uint32_t>(options.queued_per_worker);
+  dispatcher.server_timeout = options.server_timeout;
   dispatcher.on_change = [this] { changed_.Set(); };
   return dispatcher;
 }

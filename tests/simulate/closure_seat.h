@@ -11,6 +11,7 @@
 #include "base/task.h"
 #include "client/parameter_client.h"
 #include "coordinator/dispatcher.h"
+#include "membership/roster.h"
 #include "simulate/closure_context.h"
 
 namespace capstan::simulate {
@@ -53,6 +54,8 @@ class ClosureSeat {
  private:
   DispatcherOptions Options();
   Dispatcher::NewChannel Channels();
+  // Begins to call the servers.
+  void StartRoster();
 
   ClosureContext& context_;
   SimNode& node_;
@@ -61,6 +64,7 @@ class ClosureSeat {
   Event changed_;
   const std::unique_ptr<ParameterClient> client_;
   std::shared_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<Roster> roster_;  // may be null
 };
 
 }  // namespace capstan::simulate

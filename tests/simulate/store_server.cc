@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "membership/member.h"
+#include "membership/membership_service.h"
 #include "server/parameter_service.h"
 #include "simulate/cluster.h"
 #include "simulate/faulty_parameters.h"
@@ -23,9 +25,17 @@ Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
   ParameterService parameters(node.clock(), store, probe);
   const std::unique_ptr<Service> faulty =
       NewFaultyParameters(parameters, plant, node);
-  Service& service = faulty != nullptr ? *faulty : parameters;
+  Service& next = faulty != nullptr ? *faulty : parameters;
   ServerOptions options;
   options.self = HelloOf(node, "ps", index);
+  MemberOptions member_options;
+  member_options.self = options.self;
+  Member member(node.clock(), node.logger(), node.executor(),
+                std::move(member_options));
+  MembershipAnswers answers;
+  answers.task = [&member] { return member.Report(); };
+  answers.member = &member;
+  MembershipService service("ps", std::move(answers), next);
   std::vector<Executor> executors = {node.executor()};
   const absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(node.clock(), node.network(), node.logger(), service,
