@@ -212,6 +212,7 @@ LinkContext Dispatcher::Core::MakeContext() {
           .metrics = metrics_,
           .queued_per_worker = options_.queued_per_worker,
           .result_limit = options_.result_limit,
+          .definitions = options_.definitions,
           .office = office_,
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },

@@ -46,6 +46,9 @@ struct DispatcherOptions {
   bool attach = true;
   // Whether to begin without servers that do not answer, as JobVariables says.
   bool begin_without_servers = false;
+  // What the program defines: a worker must define the same. Null: not
+  // compared.
+  std::shared_ptr<const ProgramDefinitions> definitions;
   // Where Then callbacks run; null: on the executor.
   std::function<void(std::function<void()>)> run_callback;
   // Called when something changed that Try calls of the queue wait for.

@@ -134,6 +134,9 @@ Task<absl::Status> WorkerLink::Attach() {
   if (!reply.ok()) co_return reply.status();
   absl::StatusOr<AttachReply> decoded = DecodeAttachReply(reply->body);
   if (!decoded.ok()) co_return WithTask(decoded.status(), task_);
+  // The roster will turn it away, and may not have seen it yet.
+  const absl::Status same = CheckProgram(*decoded);
+  if (!same.ok()) co_return same;
   auto session = std::make_shared<Session>();
   session->number = request.session;
   session->incarnation = decoded->incarnation;
@@ -154,6 +157,14 @@ Task<absl::Status> WorkerLink::Attach() {
   blamed_.clear();
   session_ = std::move(session);
   co_return absl::OkStatus();
+}
+
+absl::Status WorkerLink::CheckProgram(const AttachReply& reply) const {
+  if (context_.definitions == nullptr) return absl::OkStatus();
+  const ProgramDefinitions definitions =
+      DescribeDefinitions(reply.functions, reply.resources);
+  return WithTask(CheckSameProgram(task_, *context_.definitions, definitions),
+                  task_);
 }
 
 void WorkerLink::Lose(const SessionPtr& session, const absl::Status& status,

@@ -24,6 +24,7 @@
 #include "coordinator/resource_book.h"
 #include "wire/channel.h"
 #include "wire/closure.h"
+#include "wire/program.h"
 
 namespace capstan {
 
@@ -39,6 +40,8 @@ struct LinkContext {
   uint32_t queued_per_worker = 2;
   // The most bytes of tensors that a result may have.
   uint64_t result_limit = uint64_t{1} << 30;
+  // What the program defines, and a worker's must; null: not compared.
+  std::shared_ptr<const ProgramDefinitions> definitions;
   // Of the coordinator, now.
   std::function<Office()> office;
   std::function<Fence()> fence;
@@ -141,6 +144,8 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
                                          Duration timeout,
                                          Cancellation* cancellation);
   Task<absl::Status> Attach();
+  // Whether the worker runs the program of the job.
+  absl::Status CheckProgram(const AttachReply& reply) const;
   // Makes what is missing and drops what is too much.
   Task<> MakeResources(SessionPtr session);
   Task<absl::Status> MakeOne(SessionPtr session, uint64_t id,

@@ -28,10 +28,15 @@ absl::Status Touch(const std::string& path) {
 
 }  // namespace
 
-CoordinatorTask::CoordinatorTask(std::unique_ptr<TaskHost> host)
-    : host_(std::move(host)), started_(host_->clock().Now()) {
+CoordinatorTask::CoordinatorTask(
+    std::unique_ptr<TaskHost> host,
+    std::shared_ptr<const ProgramDefinitions> definitions)
+    : host_(std::move(host)),
+      definitions_(std::move(definitions)),
+      started_(host_->clock().Now()) {
   desk_ = std::make_unique<DispatchDesk>(
-      *host_, [this]() -> const Roster& { return *roster_; }, probe_);
+      *host_, definitions_, [this]() -> const Roster& { return *roster_; },
+      probe_);
   MembershipAnswers answers;
   answers.task = [this] { return Self(); };
   answers.job = [this] { return Report(); };
@@ -41,12 +46,18 @@ CoordinatorTask::CoordinatorTask(std::unique_ptr<TaskHost> host)
 }
 
 absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
-    TaskOptions options, const OnDeposed& on_deposed,
-    std::shared_ptr<Network> network) {
+    TaskOptions options, std::shared_ptr<const DefinitionList> definitions,
+    const OnDeposed& on_deposed, std::shared_ptr<Network> network) {
   absl::StatusOr<std::unique_ptr<TaskHost>> host =
       TaskHost::Create(std::move(options), std::move(network));
   if (!host.ok()) return host.status();
-  std::unique_ptr<CoordinatorTask> task(new CoordinatorTask(*std::move(host)));
+  std::shared_ptr<const ProgramDefinitions> described;
+  if (definitions != nullptr) {
+    described =
+        std::make_shared<const ProgramDefinitions>(Describe(*definitions));
+  }
+  std::unique_ptr<CoordinatorTask> task(
+      new CoordinatorTask(*std::move(host), std::move(described)));
   // The roster first, as the service asks it.
   task->MakeRoster(on_deposed);
   CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
@@ -59,6 +70,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
   RosterOptions options;
   options.self = host_->self();
   options.address = host_->listen_address();
+  options.definitions = definitions_;
   options.begin_without_servers = !host_->options().checkpoint_root.empty();
   options.on_deposed = [this, on_deposed](const absl::Status& status) {
     {

@@ -11,6 +11,7 @@
 #include "membership/membership_service.h"
 #include "membership/roster.h"
 #include "wire/probe_service.h"
+#include "worker/definitions.h"
 
 namespace capstan {
 
@@ -19,10 +20,12 @@ class CoordinatorTask {
  public:
   using OnDeposed = std::function<void(const absl::Status&)>;
 
-  // Listens, and begins to call the other tasks. `on_deposed` as in
-  // RosterOptions. Errors as in TaskHost.
+  // Listens, and begins to call the other tasks. Workers must have the same
+  // `definitions`; any, if that is null. `on_deposed` as in RosterOptions.
+  // Errors as in TaskHost.
   static absl::StatusOr<std::unique_ptr<CoordinatorTask>> Start(
-      TaskOptions options, const OnDeposed& on_deposed = nullptr,
+      TaskOptions options, std::shared_ptr<const DefinitionList> definitions,
+      const OnDeposed& on_deposed = nullptr,
       std::shared_ptr<Network> network = nullptr);
   // Without a word to the tasks, unless End has told them.
   ~CoordinatorTask();
@@ -48,7 +51,8 @@ class CoordinatorTask {
   const TaskHost& host() const { return *host_; }
 
  private:
-  explicit CoordinatorTask(std::unique_ptr<TaskHost> host);
+  CoordinatorTask(std::unique_ptr<TaskHost> host,
+                  std::shared_ptr<const ProgramDefinitions> definitions);
   void MakeRoster(const OnDeposed& on_deposed);
   // From any thread: what a worker is told that wants to join.
   absl::StatusOr<JoinReply> Join(const JoinRequest& request);
@@ -57,6 +61,7 @@ class CoordinatorTask {
 
   // The host's threads are stopped before any of this goes.
   const std::unique_ptr<TaskHost> host_;
+  const std::shared_ptr<const ProgramDefinitions> definitions_;
   const MonotonicTime started_;
   std::unique_ptr<Roster> roster_;
   ProbeService probe_;

@@ -8,9 +8,13 @@
 #include "launch/server_channels.h"
 
 namespace capstan {
-DispatchDesk::DispatchDesk(TaskHost& host,
-                           std::function<const Roster&()> roster, Service& next)
-    : host_(host), roster_(std::move(roster)), next_(next) {}
+DispatchDesk::DispatchDesk(
+    TaskHost& host, std::shared_ptr<const ProgramDefinitions> definitions,
+    std::function<const Roster&()> roster, Service& next)
+    : host_(host),
+      definitions_(std::move(definitions)),
+      roster_(std::move(roster)),
+      next_(next) {}
 
 DispatchDesk::~DispatchDesk() = default;
 
@@ -26,6 +30,7 @@ absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> DispatchDesk::Open(
       [executor = callbacks_->executor()](std::function<void()> callback) {
         asio::post(executor, std::move(callback));
       };
+  checked->definitions = definitions_;
   checked->begin_without_servers = !host_.options().checkpoint_root.empty();
   CallOn(host_.executor(), [&] { Make(*checked); });
   front_ =

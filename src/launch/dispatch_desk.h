@@ -22,11 +22,13 @@ namespace capstan {
 // host's executor.
 class DispatchDesk final : public Service {
  public:
+  // `definitions` are those of the program; null: workers may have any.
   // `roster` gives what is known of the tasks; it is there when the desk is
   // opened. What is passed by reference must outlive the desk; the host's
   // threads are stopped before it goes.
-  DispatchDesk(TaskHost& host, std::function<const Roster&()> roster,
-               Service& next);
+  DispatchDesk(TaskHost& host,
+               std::shared_ptr<const ProgramDefinitions> definitions,
+               std::function<const Roster&()> roster, Service& next);
   // After Close.
   ~DispatchDesk() override;
 
@@ -49,6 +51,7 @@ class DispatchDesk final : public Service {
   Task<ServerReply> Answer();
 
   TaskHost& host_;
+  const std::shared_ptr<const ProgramDefinitions> definitions_;
   const std::function<const Roster&()> roster_;
   Service& next_;
   std::mutex opening_;

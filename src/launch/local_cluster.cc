@@ -86,7 +86,7 @@ LocalCluster::LocalCluster(const Definitions& definitions, int workers,
     impl_->joins.emplace_back([&task = *member] { task.Join().IgnoreError(); });
   }
   impl_->coordinator = ValueOrThrow(CoordinatorTask::Start(
-      Options(spec, {Role::kChief, 0}), nullptr, impl_->network));
+      Options(spec, {Role::kChief, 0}), functions, nullptr, impl_->network));
   ThrowIfError(impl_->coordinator->AwaitAll());
   impl_->cluster = ClusterMaker::Make(*impl_->coordinator);
 }

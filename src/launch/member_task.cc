@@ -49,6 +49,14 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
   options.pid = ::getpid();
   options.resident_bytes = ResidentBytes;
   options.add_holdings = [this](TaskReport& report) { AddHoldings(report); };
+  const bool is_worker = host_->options().cluster.task->role == Role::kWorker;
+  if (definitions == nullptr) {
+    definitions = std::make_shared<const DefinitionList>();
+  }
+  if (is_worker) {
+    options.definitions =
+        std::make_shared<const ProgramDefinitions>(Describe(*definitions));
+  }
   options.start_timeout = host_->options().start_timeout;
   options.return_timeout = host_->options().return_timeout;
   member_ = std::make_unique<Member>(host_->clock(), host_->logger(),
@@ -70,10 +78,7 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
                                                      std::move(store), probe_);
     next = parameters_.get();
   }
-  if (host_->options().cluster.task->role == Role::kWorker) {
-    if (definitions == nullptr) {
-      definitions = std::make_shared<const DefinitionList>();
-    }
+  if (is_worker) {
     worker_ =
         std::make_unique<WorkerPart>(*host_, std::move(definitions), probe_);
     next = &worker_->service();

@@ -49,9 +49,10 @@ void ExitSoon(const absl::Status&) {
 }
 
 int RunCoordinator(const TaskOptions& options,
+                   std::shared_ptr<const DefinitionList> definitions,
                    const std::function<void(Cluster&)>& body) {
-  const std::unique_ptr<CoordinatorTask> task =
-      ValueOrThrow(CoordinatorTask::Start(options, ExitSoon));
+  const std::unique_ptr<CoordinatorTask> task = ValueOrThrow(
+      CoordinatorTask::Start(options, std::move(definitions), ExitSoon));
   ThrowIfError(task->AwaitAll());
   const std::unique_ptr<Cluster> cluster = ClusterMaker::Make(*task);
   absl::Status failure;
@@ -97,8 +98,7 @@ int Program::Run(const std::function<void(Cluster&)>& body) {
     const TaskOptions options =
         ValueOrThrow(ReadTaskOptions(environment_, cluster));
     if (cluster.task && cluster.task->role == Role::kChief) {
-      DefinitionsReader::Freeze(*this);
-      return RunCoordinator(options, body);
+      return RunCoordinator(options, DefinitionsReader::Freeze(*this), body);
     }
     if (cluster.task && cluster.task->role == Role::kEvaluator) {
       PrepareBlas(who, 1, environment_);

@@ -28,6 +28,9 @@ Member::Member(Clock& clock, Logger logger, const Executor& executor,
       logger_(std::move(logger)),
       executor_(executor),
       options_(std::move(options)),
+      program_(options_.definitions == nullptr
+                   ? 0
+                   : ProgramFingerprint(*options_.definitions)),
       started_(clock.Now()),
       timer_(clock.NewTimer(executor)),
       last_heard_(started_),
@@ -71,7 +74,11 @@ TaskReport Member::OnBeat(const Beat& beat, uint64_t session) {
   } else if (Hears() && beat.office.holder != office_.holder) {
     SayRefused(beat);
   }
-  return ReportLocked();
+  TaskReport report = ReportLocked();
+  if (program_ != 0 && beat.program != 0 && program_ != beat.program) {
+    report.definitions = *options_.definitions;
+  }
+  return report;
 }
 
 void Member::SayRefused(const Beat& beat) {
@@ -116,6 +123,7 @@ TaskReport Member::ReportLocked() const {
   report.hears = Hears();
   report.heard_ms = Milliseconds(clock_.Now() - last_heard_);
   report.insecure = options_.insecure;
+  report.program = program_;
   if (options_.add_holdings) options_.add_holdings(report);
   return report;
 }

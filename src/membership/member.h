@@ -15,6 +15,7 @@
 #include "base/task.h"
 #include "wire/hello.h"
 #include "wire/membership.h"
+#include "wire/program.h"
 
 namespace capstan {
 
@@ -26,6 +27,8 @@ struct MemberOptions {
   std::function<uint64_t()> resident_bytes;
   // Adds to a report what the task holds; may be null. Called from any thread.
   std::function<void(TaskReport&)> add_holdings;
+  // Of a worker: what its program defines. Null: not compared.
+  std::shared_ptr<const ProgramDefinitions> definitions;
   // How long to wait for the first word of a coordinator.
   Duration start_timeout = std::chrono::minutes(10);
   // A coordinator that is silent for so long, or whose connection has closed,
@@ -89,6 +92,7 @@ class Member {
   const Logger logger_;
   const Executor executor_;
   const MemberOptions options_;
+  const uint64_t program_;  // fingerprint of the definitions, or 0
   const MonotonicTime started_;
   const std::shared_ptr<Timer> timer_;
 

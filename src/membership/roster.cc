@@ -95,11 +95,12 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
     // Guarded by the mutex, but for task and address, which stay.
     TaskRecord record;
     Claim::Stance stance;
+    absl::Status unfit;  // why it is turned away
   };
   using WatchedPtr = std::shared_ptr<Watched>;
 
   // What to do after a call.
-  enum class Next { kWait, kCallAtOnce, kForget };
+  enum class Next { kWait, kCallAtOnce, kForget, kTurnAway };
 
   TaskRecord NewRecord(TaskId task, std::string address, bool joined) const;
   static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
@@ -126,6 +127,12 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   std::string Rival() const;
   // A task obeys this other coordinator.
   void OnDeposed(const TaskReport& report);
+  // With the lock held: whether a worker runs another program; keeps why.
+  bool IsToBeTurnedAway(Watched& watched, const TaskReport& report) const;
+  // Tells it to leave. Returns whether it is forgotten.
+  static Task<bool> TurnAway(std::shared_ptr<Core> self, WatchedPtr watched);
+  bool OnTurnedAway(const WatchedPtr& watched);
+  void TellLeft(TaskEntry entry) const;
   void OnJoined(const WatchedPtr& watched);
   void Tell(const TaskEntry& entry) const;
   // With the lock held: the task that joins from this address.
@@ -158,7 +165,8 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   std::string self_address_;
   const std::unique_ptr<Timer> await_timer_;
   Waiter end_waiter_;
-  bool started_ = false;  // AwaitAll was OK
+  const uint64_t program_;  // fingerprint of the definitions, or 0
+  bool started_ = false;    // AwaitAll was OK
   MonotonicTime refused_since_ = kNever;
   absl::Status deposed_;
 
@@ -182,6 +190,9 @@ Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
       new_channel_(std::move(new_channel)),
       await_timer_(clock.NewTimer(executor)),
       end_waiter_(executor),
+      program_(options_.definitions == nullptr
+                   ? 0
+                   : ProgramFingerprint(*options_.definitions)),
       claim_(options_.self.incarnation) {
   for (const auto& [role, tasks] : spec.as_dict()) {
     for (const auto& [index, address] : tasks) {
@@ -239,6 +250,7 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
     Beat beat;
     beat.office = self->office();
     beat.address = self->options_.address;
+    beat.program = self->program_;
     std::string body = EncodeBeat(beat);
     CallOptions options;
     options.timeout = beat.office.term == 0 ? self->options_.ask_timeout
@@ -253,7 +265,9 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
     if (asked_again) continue;
     const Next next = self->OnAnswer(watched, beat.office, reply);
     if (next == Next::kCallAtOnce) continue;
-    if (next == Next::kForget) {
+    bool forgotten = next == Next::kForget;
+    if (next == Next::kTurnAway) forgotten = co_await TurnAway(self, watched);
+    if (forgotten) {
       co_await watched->channel->Close();
       break;
     }
@@ -295,6 +309,10 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
       if (has_left) std::erase(tasks_, watched);
     } else {
       answer = claim_.OnReport(watched->stance, *report);
+      if (answer == Claim::Answer::kObeys &&
+          IsToBeTurnedAway(*watched, *report)) {
+        return Next::kTurnAway;
+      }
       if (answer == Claim::Answer::kObeys) {
         is_change = record.OnReport(*std::move(report), now, logger_);
       } else if (asked == claim_.office() && asked.term != 0) {
@@ -310,10 +328,10 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
   ClaimIfFree();
   if (has_left) {
     logger_.Info("{} at {} has left the job", changed->task, changed->address);
-    changed->state = TaskState::kMissing;
-    changed->error = "has left the job";
+    TellLeft(*std::move(changed));
+  } else if (changed) {
+    Tell(*changed);
   }
-  if (changed) Tell(*changed);
   Changed();
   if (has_left) return Next::kForget;
   // It has not been asked since this coordinator's claim rose.
@@ -369,6 +387,55 @@ void Roster::Core::OnDeposed(const TaskReport& report) {
   logger_.Error("{}", Describe(deposed_));
   Stop();
   if (options_.on_deposed) options_.on_deposed(deposed_);
+}
+
+bool Roster::Core::IsToBeTurnedAway(Watched& watched,
+                                    const TaskReport& report) const {
+  const TaskId task = watched.record.task();
+  if (program_ == 0 || task.role != Role::kWorker) return false;
+  if (report.program == program_) return false;
+  watched.unfit = CheckSameProgram(
+      absl::StrCat(task.ToString(), " at ", watched.record.address()),
+      *options_.definitions, report.definitions);
+  return !watched.unfit.ok();
+}
+
+Task<bool> Roster::Core::TurnAway(std::shared_ptr<Core> self,
+                                  WatchedPtr watched) {
+  std::string reason(watched->unfit.message());
+  const Duration timeout = self->options_.beat_timeout;
+  const absl::StatusOr<TaskReport> told =
+      co_await SendNotice(self, watched, std::move(reason), timeout);
+  // One that cannot be told is not taken in either.
+  (void)told;
+  co_return !self->ended_ && self->OnTurnedAway(watched);
+}
+
+bool Roster::Core::OnTurnedAway(const WatchedPtr& watched) {
+  TaskRecord& record = watched->record;
+  const bool forget = !record.needed();
+  bool is_change = false;
+  TaskEntry entry;
+  {
+    const std::lock_guard lock(mutex_);
+    is_change = record.OnError(watched->unfit, clock_.Now(), logger_);
+    if (forget) std::erase(tasks_, watched);
+    entry = record.Entry(clock_.Now());
+  }
+  logger_.Warning("turned away a worker: {}", Describe(watched->unfit));
+  if (forget) {
+    TellLeft(std::move(entry));
+  } else if (is_change) {
+    Tell(entry);
+  }
+  Changed();
+  return forget;
+}
+
+void Roster::Core::TellLeft(TaskEntry entry) const {
+  entry.state = TaskState::kMissing;
+  entry.error = "has left the job";
+  Tell(entry);
 }
 
 absl::StatusOr<TaskId> Roster::Core::Join(const std::string& address) {
@@ -533,8 +600,6 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
       started_ = true;
       co_return absl::OkStatus();
     }
-    absl::Status hopeless = Hopeless();
-    if (!hopeless.ok()) co_return hopeless;
     const MonotonicTime now = clock_.Now();
     const absl::Status refused = CheckRival(now);
     if (!refused.ok()) co_return refused;
@@ -545,6 +610,8 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
       started_ = true;
       co_return absl::OkStatus();
     }
+    absl::Status hopeless = Hopeless();
+    if (!hopeless.ok()) co_return hopeless;
     if (now >= deadline) {
       co_return absl::DeadlineExceededError(
           absl::StrCat(missing.size(), " of ", Tasks().size(),

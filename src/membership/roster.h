@@ -17,6 +17,7 @@
 #include "wire/channel.h"
 #include "wire/hello.h"
 #include "wire/membership.h"
+#include "wire/program.h"
 
 namespace capstan {
 
@@ -34,6 +35,9 @@ struct RosterOptions {
   // How long AwaitAll waits for another coordinator, which tasks hear, to go:
   // longer than tasks take to notice one that is dead (MemberOptions::silence).
   Duration takeover_timeout = std::chrono::seconds(5);
+  // What the program defines. A worker whose program defines something else is
+  // told to leave. Null: not compared.
+  std::shared_ptr<const ProgramDefinitions> definitions = nullptr;
   // While AwaitAll waits it says for whom this often.
   Duration reminder = std::chrono::seconds(5);
   // Of a job that has begun, as a server that answers has variables, AwaitAll
@@ -87,9 +91,10 @@ class Roster {
   // a job that has begun (see the options).
   // DeadlineExceeded after `timeout`, with those that are missing and why.
   // FailedPrecondition or PermissionDenied at once, if a task belongs to
-  // another job, say: waiting would not mend it. FailedPrecondition, naming the
-  // other one, if tasks still hear another coordinator after takeover_timeout.
-  // Aborted if another coordinator has taken over, Cancelled after End.
+  // another job or runs another program, say: waiting would not mend it.
+  // FailedPrecondition, naming the other one, if tasks still hear another
+  // coordinator after takeover_timeout. Aborted if another coordinator has
+  // taken over, Cancelled after End.
   Task<absl::Status> AwaitAll(Duration timeout);
 
   // On the executor: tells all tasks that the job is over, and stops.

@@ -31,6 +31,7 @@ void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
   message.set_coordinator(report.coordinator);
   message.set_hears(report.hears);
   message.set_heard_ms(report.heard_ms);
+  message.set_program(report.program);
   for (const std::string& definition : report.definitions) {
     message.add_definitions(definition);
   }
@@ -51,6 +52,7 @@ TaskReport Read(const wire::TaskReportMessage& message) {
   report.coordinator = message.coordinator();
   report.hears = message.hears();
   report.heard_ms = message.heard_ms();
+  report.program = message.program();
   report.definitions.assign(message.definitions().begin(),
                             message.definitions().end());
   return report;

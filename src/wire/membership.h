@@ -68,8 +68,9 @@ struct TaskReport {
   // the indices of the servers that it has gone on without. Else 0, and none.
   uint64_t generation = 0;
   std::vector<uint32_t> left_out = {};
-  // Of a worker whose program is not that of the Beat it answers:
-  // DescribeDefinitions. Else none.
+  // Of a worker: ProgramFingerprint of its definitions, and those themselves if
+  // its program is not that of the Beat it answers (wire/program.h). Else none.
+  uint64_t program = 0;
   std::vector<std::string> definitions = {};
 
   friend bool operator==(const TaskReport&, const TaskReport&) = default;

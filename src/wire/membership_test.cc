@@ -24,6 +24,7 @@ TaskReport Report() {
   report.coordinator = "10.0.0.7:7077";
   report.hears = true;
   report.heard_ms = 250;
+  report.program = UINT64_MAX - 3;
   report.definitions = {"function 'step', double(int)", "\xff"};
   return report;
 }

@@ -67,6 +67,18 @@ void Definitions::SetEvaluator(EvaluatorBody body) {
   impl_->list->evaluator = std::move(body);
 }
 
+ProgramDefinitions Describe(const DefinitionList& list) {
+  std::vector<FunctionInfo> functions;
+  for (const FunctionDefinition& one : list.functions) {
+    functions.push_back(*one.info);
+  }
+  std::vector<ResourceInfo> resources;
+  for (const ResourceDefinition& one : list.resources) {
+    resources.push_back(*one.info);
+  }
+  return DescribeDefinitions(functions, resources);
+}
+
 std::shared_ptr<const DefinitionList> DefinitionsReader::Freeze(
     const Definitions& definitions) {
   definitions.impl_->frozen = true;

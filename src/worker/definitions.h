@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capstan/worker.h"
+#include "wire/program.h"
 
 namespace capstan {
 
@@ -14,6 +15,9 @@ struct DefinitionList {
   std::vector<ResourceDefinition> resources;
   EvaluatorBody evaluator;  // null if there is none
 };
+
+// To be compared with those of other tasks.
+ProgramDefinitions Describe(const DefinitionList& list);
 
 struct DefinitionsReader {
   // What there is; from now on nothing can be added. Thread-safe.

@@ -8,11 +8,12 @@ leave. Whatever happens, every step is applied once: counters are compared with
 
 import random
 import signal
+import subprocess
 import time
 import unittest
 
 from coordinator_job import Job, Relay
-from processes import PATIENCE, free_ports
+from processes import BIN, CAPSTAN, PATIENCE, environment, free_ports
 
 
 class KilledWorkers(Job):
@@ -628,6 +629,46 @@ class Leaving(Job):
                       "could not reach a server, 3 because it left; 0 poisoned",
                       self.capstan_status()[1])
         self.end()
+
+
+class AnotherProgram(Job):
+    workers = 1
+
+    def test_worker_that_joins_with_it_does_not_disturb_the_job(self):
+        self.start_all()
+        # There is enough for a worker that comes.
+        self.expect("schedule halves 20 gate", "scheduled 20")
+        self.await_at("gate", 1)
+        for _ in range(3):
+            done = subprocess.run(
+                [CAPSTAN, "worker", "--join",
+                 f"127.0.0.1:{self.ports['chief/0']}", "--job", "test", "--",
+                 BIN / "waiting_program"], text=True, capture_output=True,
+                timeout=PATIENCE, env=environment())
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("it does not define function 'fail' ", done.stderr)
+            self.await_status(ready=1)
+        self.open("gate")
+        self.expect("join", "joined")
+        self.expect("read", "first=20 second=20")
+        self.expect("values", "ok=20")
+        self.end()
+
+    def test_worker_of_the_start(self):
+        self.start("ps/0")
+        self.start("ps/1")
+        chief = self.start("chief/0")
+        worker = subprocess.run([BIN / "waiting_program"], text=True,
+                                env=environment(
+                                    TF_CONFIG=self.tf_config("worker/0"),
+                                    CAPSTAN_JOB_ID="test"),
+                                capture_output=True, timeout=PATIENCE)
+        self.assertEqual(worker.returncode, 1, worker.stderr)
+        self.assertEqual(chief.wait(PATIENCE), 1)
+        for said in (worker.stderr, self.log()):
+            self.assertIn("it does not define function 'fail' ", said)
+        # Before the program's body.
+        self.assertIsNone(self.answers.get(timeout=PATIENCE))
 
 
 class Ends(Job):

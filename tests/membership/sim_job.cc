@@ -156,6 +156,10 @@ Task<> SimJob::Serve(SimNode& node, std::string name, Hello self,
                      std::string address) {
   MemberOptions options = member_options;
   options.self = std::move(self);
+  if (definitions_of.contains(name)) {
+    options.definitions =
+        std::make_shared<const ProgramDefinitions>(definitions_of[name]);
+  }
   Member member(node.clock(), logger_.WithPrefix(name), node.executor(),
                 options);
   ProbeService probe;

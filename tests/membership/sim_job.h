@@ -81,6 +81,8 @@ class SimJob {
   RosterOptions roster_options;
   Duration start_timeout = std::chrono::seconds(60);
   std::map<std::string, std::string> job_of;  // instead of "job"
+  // Instead of those of member_options.
+  std::map<std::string, ProgramDefinitions> definitions_of;
 
  private:
   Hello Identity(SimNode& node, const std::string& name);
