@@ -3,7 +3,9 @@
 // limit, and a refused call changes nothing.
 //
 // An input is a series of calls, to a server that has a few variables. Each:
-//   1 byte   the method: the (byte % 19)-th of those of a server
+//   1 byte   the method: the (byte % 19)-th of those of a server; and who
+//   calls:
+//            a worker if byte / 19 is odd, else the chief
 //   2 bytes  the size of the body; then the body
 //   1 byte   how many attachments, at most 7; for each 2 bytes of size, then
 //            its bytes
@@ -34,12 +36,14 @@ namespace {
 constexpr uint64_t kMemoryLimit = 8 << 20;
 
 // Those of a server are two ranges of numbers: 32 to 46, and 55 to 58.
+constexpr size_t kFirst = static_cast<size_t>(Method::kSnapshotDrop) -
+                          static_cast<size_t>(Method::kInstall) + 1;
+constexpr size_t kSecond = static_cast<size_t>(Method::kStageDrop) -
+                           static_cast<size_t>(Method::kStageRows) + 1;
+constexpr size_t kMethods = kFirst + kSecond;
+
 Method MethodOf(size_t number) {
-  constexpr size_t kFirst = static_cast<size_t>(Method::kSnapshotDrop) -
-                            static_cast<size_t>(Method::kInstall) + 1;
-  constexpr size_t kSecond = static_cast<size_t>(Method::kStageDrop) -
-                             static_cast<size_t>(Method::kStageRows) + 1;
-  number %= kFirst + kSecond;
+  number %= kMethods;
   return static_cast<Method>(
       number < kFirst
           ? static_cast<size_t>(Method::kInstall) + number
@@ -78,9 +82,10 @@ class Input {
 // A call that has arrived whole, from a caller who waits for no time at all.
 class FuzzCall final : public ServerCall {
  public:
-  FuzzCall(Method method, std::string body,
+  FuzzCall(const char* role, Method method, std::string body,
            const std::vector<std::string>& parts, MonotonicTime deadline)
       : method_(method), body_(std::move(body)), deadline_(deadline) {
+    peer_.role = role;
     for (const std::string& part : parts) {
       sizes_.push_back(part.size());
       data_ += part;
@@ -132,13 +137,14 @@ class World {
     install.term = 1;
     install.map = EncodeShardMap(Variables());
     const ServerReply reply =
-        Serve(Method::kInstall, EncodeInstallRequest(install), {});
+        Serve("chief", Method::kInstall, EncodeInstallRequest(install), {});
     Require(reply.status.ok(), "the variables are created");
   }
 
-  ServerReply Serve(Method method, std::string body,
+  ServerReply Serve(const char* role, Method method, std::string body,
                     std::vector<std::string> parts) {
-    FuzzCall call(method, std::move(body), std::move(parts), clock_.Now());
+    FuzzCall call(role, method, std::move(body), std::move(parts),
+                  clock_.Now());
     ServerReply reply;
     bool done = false;
     Spawn(context_.get_executor(), Run(call, reply, done));
@@ -209,12 +215,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   World world;
   Input input(std::string_view(reinterpret_cast<const char*>(data), size));
   for (int calls = 0; calls < 16 && !input.empty(); ++calls) {
-    const Method method = MethodOf(input.Number(1));
+    const size_t number = input.Number(1);
+    const Method method = MethodOf(number);
+    const char* role = number / kMethods % 2 == 1 ? "worker" : "chief";
     std::string body = input.Take(input.Number(2));
     std::vector<std::string> parts(input.Number(1) % 8);
     for (std::string& part : parts) part = input.Take(input.Number(2));
     const ServerReply reply =
-        world.Serve(method, std::move(body), std::move(parts));
+        world.Serve(role, method, std::move(body), std::move(parts));
     uint64_t bytes = 0;
     for (const Bytes& part : reply.attachments) {
       for (const std::byte b : part) bytes += static_cast<uint8_t>(b) == 0;

@@ -5,13 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/variables.h"
+#include "wire/fence_limits.h"
 
 namespace capstan {
 namespace {
-
-// Steps that may not be over, as each takes memory. More than any job has at
-// once: whoever says so has lost count.
-constexpr uint64_t kMostOpenSteps = uint64_t{1} << 28;
 
 absl::Status CheckOpenSteps(uint64_t last, const JobRecord& record,
                             uint64_t watermark) {

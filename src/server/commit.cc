@@ -15,7 +15,7 @@ namespace capstan {
 Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status fence = context.store.CheckFence(request->fence);
+  absl::Status fence = context.store.Admit(request->fence, call);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
   std::vector<uint32_t> sorted = request->replicas;
   std::sort(sorted.begin(), sorted.end());

@@ -31,7 +31,7 @@ uint32_t ReplicasOf(const ShardMap& map) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
-    const InstallRequest& request) {
+    const InstallRequest& request, const ServerCall& call) {
   absl::StatusOr<ShardMap> map = DecodeShardMap(request.map);
   if (!map.ok()) return map.status();
   const ShardTable& old = table();
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
                      "variables of generation ",
                      map->generation()));
   }
-  CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term));
+  CAPSTAN_RETURN_IF_ERROR(RaiseTerm(request.term, call));
   if (same_generation && map->version() < old.map.version()) {
     return Fenced(absl::StrCat("a shard map of version ", map->version(),
                                ", and there is one of version ",
@@ -181,8 +181,9 @@ Task<> Store::Publish(std::unique_ptr<ShardTable> table) {
   }
 }
 
-Task<absl::Status> Store::Replace(const InstallRequest& request) {
-  absl::StatusOr<std::unique_ptr<ShardTable>> table = NewTable(request);
+Task<absl::Status> Store::Replace(const InstallRequest& request,
+                                  const ServerCall& call) {
+  absl::StatusOr<std::unique_ptr<ShardTable>> table = NewTable(request, call);
   if (!table.ok()) co_return table.status();
   if ((*table)->generation != this->table().generation) {
     // What there was is worth nothing now, and its memory is needed.
@@ -211,7 +212,8 @@ Task<absl::Status> Store::Replace(const InstallRequest& request) {
   co_return absl::OkStatus();
 }
 
-Task<absl::Status> Store::Install(InstallRequest request) {
+Task<absl::Status> Store::Install(InstallRequest request,
+                                  const ServerCall& call) {
   {
     const std::lock_guard lock(mutex_);
     if (installing_) {
@@ -220,7 +222,7 @@ Task<absl::Status> Store::Install(InstallRequest request) {
     }
     installing_ = true;
   }
-  absl::Status status = co_await Replace(request);
+  absl::Status status = co_await Replace(request, call);
   const std::lock_guard lock(mutex_);
   installing_ = false;
   co_return status;

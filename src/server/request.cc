@@ -9,6 +9,7 @@
 #include "optimizer/find_nonfinite.h"
 #include "server/copy_leased.h"
 #include "tensor/view.h"
+#include "wire/fence_limits.h"
 
 namespace capstan {
 namespace {
@@ -110,11 +111,18 @@ absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call) {
 absl::StatusOr<ShardsCall> FindUpdated(Store& store, const ServerCall& call) {
   absl::StatusOr<ShardsCall> found = FindShards(store, call);
   if (!found.ok()) return found.status();
-  CAPSTAN_RETURN_IF_ERROR(store.CheckFence(found->request.id.fence));
-  if (found->request.id.step == 0) {
+  const UpdateId& id = found->request.id;
+  CAPSTAN_RETURN_IF_ERROR(store.Admit(id.fence, call));
+  if (id.step == 0) {
     return absl::InvalidArgumentError(
         "an update of step 0, which is none: without a step it could not be "
         "told from another");
+  }
+  const uint64_t watermark = found->generation->watermark;
+  if (id.step > watermark && id.step - watermark > kMostOpenSteps) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an update of step ", id.step, ", but the steps are over only up to ",
+        watermark, ", and at most ", kMostOpenSteps, " may be open at once"));
   }
   return found;
 }

@@ -35,7 +35,8 @@ absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call);
 absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
                                  uint64_t map_version);
 
-// The same for an update: with the fence, and a step.
+// The same for an update: as Store::Admit; InvalidArgument for a step that no
+// coordinator can have given it.
 absl::StatusOr<ShardsCall> FindUpdated(Store& store, const ServerCall& call);
 
 // Waits until the round of the request may read these shards: see UpdateMode.

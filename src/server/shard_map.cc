@@ -9,7 +9,8 @@ namespace capstan {
 Task<ServerReply> ServeInstall(VerbContext& context, ServerCall& call) {
   absl::StatusOr<InstallRequest> request = DecodeInstallRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = co_await context.store.Install(*std::move(request));
+  absl::Status status =
+      co_await context.store.Install(*std::move(request), call);
   co_return ErrorReply(std::move(status));
 }
 

@@ -59,7 +59,7 @@ Task<ServerReply> ServeSnapshot(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotRequest> request =
       DecodeSnapshotRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   const ShardTable& table = context.store.table();
   Generation& generation = *table.generation;

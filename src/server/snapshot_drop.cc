@@ -10,7 +10,7 @@ Task<ServerReply> ServeSnapshotDrop(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotRequest> request =
       DecodeSnapshotRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status fence = context.store.CheckFence(request->fence);
+  absl::Status fence = context.store.Admit(request->fence, call);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
   SnapshotDesk& desk = context.store.table().generation->snapshots;
   SnapshotPtr dropped = desk.Take(request->save_id);

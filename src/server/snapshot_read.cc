@@ -12,7 +12,7 @@ Task<ServerReply> ServeSnapshotRead(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotReadRequest> request =
       DecodeSnapshotReadRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   SnapshotDesk& desk = context.store.table().generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =

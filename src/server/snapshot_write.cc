@@ -173,7 +173,7 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotWriteRequest> request =
       DecodeSnapshotWriteRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
   const absl::StatusOr<CheckpointPlace> place =

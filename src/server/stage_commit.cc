@@ -90,7 +90,7 @@ Task<ServerReply> ServeStageCommit(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageCommitRequest> request =
       DecodeStageCommitRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   const ShardTable& table = context.store.table();
   StagingDesk& staging = table.generation->staging;

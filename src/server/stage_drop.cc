@@ -10,7 +10,7 @@ Task<ServerReply> ServeStageDrop(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageDropRequest> request =
       DecodeStageDropRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (status.ok()) {
     context.store.table().generation->staging.Drop(request->restore_id);
   }

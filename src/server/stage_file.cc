@@ -184,7 +184,7 @@ Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageFileRequest> request =
       DecodeStageFileRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
   const absl::StatusOr<CheckpointPlace> place =

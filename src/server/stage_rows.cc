@@ -58,7 +58,7 @@ Task<ServerReply> ServeStageRows(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageRowsRequest> request =
       DecodeStageRowsRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   const ShardTable& table = context.store.table();
   const absl::StatusOr<Shard*> shard =

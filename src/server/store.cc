@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "wire/fence_limits.h"
 
 namespace capstan {
 
@@ -61,21 +62,41 @@ absl::Status Store::CheckGeneration(uint64_t generation) {
                                              generation, " yet"));
 }
 
-absl::Status Store::RaiseTerm(uint64_t term) {
-  uint64_t mine = term_.load(std::memory_order_relaxed);
-  while (mine < term) {
-    if (term_.compare_exchange_weak(mine, term, std::memory_order_relaxed)) {
-      return absl::OkStatus();
+absl::Status Store::CheckTerm(uint64_t term) {
+  const uint64_t mine = this->term();
+  if (term == mine) return absl::OkStatus();
+  if (term < mine) {
+    return Fenced(absl::StrCat("the caller obeys the coordinator of term ",
+                               term, ", and that of term ", mine,
+                               " has taken over"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("this server obeys the coordinator of term ", mine,
+                   " and has not heard from one of term ", term, " yet"));
+}
+
+absl::Status Store::RaiseTerm(uint64_t term, const ServerCall& call) {
+  if (term >= kTermLimit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("term ", term, ", and terms are below ", kTermLimit));
+  }
+  if (call.peer().role == "chief") {
+    uint64_t mine = this->term();
+    while (mine < term && !term_.compare_exchange_weak(
+                              mine, term, std::memory_order_relaxed)) {
     }
   }
-  if (mine == term) return absl::OkStatus();
-  return Fenced(absl::StrCat("the caller obeys the coordinator of term ", term,
-                             ", and that of term ", mine, " has taken over"));
+  return CheckTerm(term);
+}
+
+absl::Status Store::Admit(const Fence& fence, const ServerCall& call) {
+  CAPSTAN_RETURN_IF_ERROR(CheckGeneration(fence.generation));
+  return RaiseTerm(fence.term, call);
 }
 
 absl::Status Store::CheckFence(const Fence& fence) {
   CAPSTAN_RETURN_IF_ERROR(CheckGeneration(fence.generation));
-  return RaiseTerm(fence.term);
+  return CheckTerm(fence.term);
 }
 
 absl::Status Store::SetWatermark(const WatermarkRequest& request) {

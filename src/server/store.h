@@ -20,6 +20,7 @@
 #include "server/staging.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
+#include "wire/service.h"
 
 namespace capstan {
 
@@ -75,17 +76,21 @@ class Store {
     return *table_.load(std::memory_order_acquire);
   }
 
-  // OK if a caller of `fence` may act. FailedPrecondition, "fenced", if it is
+  // OK if a call of `fence` may begin. FailedPrecondition, "fenced", if it is
   // of an older generation or term; Unavailable if this server has not heard
-  // of its generation yet. A newer term is taken note of.
+  // of its generation or term yet. It hears of a newer term from the chief
+  // alone; InvalidArgument for one that is no term.
+  absl::Status Admit(const Fence& fence, const ServerCall& call);
+  // The same once more, for a call that was let in before: a coordinator may
+  // have taken over since.
   absl::Status CheckFence(const Fence& fence);
   // The same for one who only reads, and has no term.
   absl::Status CheckGeneration(uint64_t generation);
 
   // Takes a shard map over, as InstallRequest says. Yields to other work of
   // the executor while it fills the shards. Unavailable while another map is
-  // being installed.
-  Task<absl::Status> Install(InstallRequest request);
+  // being installed. Terms as in Admit.
+  Task<absl::Status> Install(InstallRequest request, const ServerCall& call);
 
   // Moves the watermark forward, and takes its record over.
   absl::Status SetWatermark(const WatermarkRequest& request);
@@ -106,11 +111,14 @@ class Store {
   uint64_t fenced() const { return fenced_.load(std::memory_order_relaxed); }
 
  private:
-  absl::Status RaiseTerm(uint64_t term);
+  // Takes note of the term of a call, if it is the chief's.
+  absl::Status RaiseTerm(uint64_t term, const ServerCall& call);
+  // OK if `term` is the one.
+  absl::Status CheckTerm(uint64_t term);
   absl::Status Fenced(const std::string& what);
   // The table of `request`, with the shards that are here already.
   absl::StatusOr<std::unique_ptr<ShardTable>> NewTable(
-      const InstallRequest& request);
+      const InstallRequest& request, const ServerCall& call);
   // Those of the shards that stay, as `table` has them. InvalidArgument if one
   // is more than another learning rate.
   using NewUpdaters = std::vector<
@@ -120,7 +128,8 @@ class Store {
   Task<> FreeSpares();
   // Creates and fills the shards that `table` has not.
   Task<absl::Status> CreateShards(ShardTable& table);
-  Task<absl::Status> Replace(const InstallRequest& request);
+  Task<absl::Status> Replace(const InstallRequest& request,
+                             const ServerCall& call);
   // Makes `table` the one, and drops the shards that it has not.
   Task<> Publish(std::unique_ptr<ShardTable> table);
 

@@ -9,7 +9,7 @@ namespace capstan {
 Task<ServerReply> ServeTick(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.CheckFence(request->fence);
+  absl::Status status = context.store.Admit(request->fence, call);
   if (status.ok()) {
     status = context.store.table().generation->rounds.Tick(request->round,
                                                            request->replicas);

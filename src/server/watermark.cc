@@ -10,7 +10,9 @@ Task<ServerReply> ServeWatermark(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<WatermarkRequest> request =
       DecodeWatermarkRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  co_return ErrorReply(context.store.SetWatermark(*request));
+  absl::Status status = context.store.Admit(request->fence, call);
+  if (status.ok()) status = context.store.SetWatermark(*request);
+  co_return ErrorReply(std::move(status));
 }
 
 }  // namespace capstan

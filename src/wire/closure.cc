@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "wire/closure.pb.h"
 #include "wire/error_body.h"
+#include "wire/fence_limits.h"
 #include "wire/parse_message.h"
 
 namespace capstan {
@@ -121,6 +122,11 @@ absl::StatusOr<AttachRequest> DecodeAttachRequest(std::string_view body) {
   if (request.office.term == 0 || request.session == 0) {
     return absl::InvalidArgumentError(
         "an attachment to a worker without a term or a session");
+  }
+  if (request.office.term >= kTermLimit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an attachment to a worker in term ", request.office.term,
+                     ", and terms are below ", kTermLimit));
   }
   return request;
 }

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "testing/status_matchers.h"
+#include "wire/fence_limits.h"
 #include "wire/closure.pb.h"
 #include "wire/error_body.h"
 
@@ -242,6 +243,15 @@ TEST(ClosureTest, AnAttachmentWithoutATermOrASessionIsRefused) {
   request.session = 0;
   EXPECT_THAT(DecodeAttachRequest(EncodeAttachRequest(request)),
               StatusIs(kInvalidArgument, HasSubstr("session")));
+}
+
+TEST(ClosureTest, AnAttachmentInATermAboveAllIsRefused) {
+  AttachRequest request = SomeAttachRequest();
+  for (const uint64_t term : {kTermLimit, UINT64_MAX}) {
+    request.office.term = term;
+    EXPECT_THAT(DecodeAttachRequest(EncodeAttachRequest(request)),
+                StatusIs(kInvalidArgument, HasSubstr("terms are below")));
+  }
 }
 
 // Every decoder, and a message for it.

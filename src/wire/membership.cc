@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "wire/fence_limits.h"
 #include "wire/parse_message.h"
 #include "wire/wire.pb.h"
 
@@ -15,6 +16,12 @@ void Fill(wire::OfficeMessage& message, const Office& office) {
 
 Office Read(const wire::OfficeMessage& message) {
   return {.term = message.term(), .holder = message.holder()};
+}
+
+absl::Status CheckTerm(uint64_t term) {
+  if (term < kTermLimit) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "an office of term ", term, ", and terms are below ", kTermLimit));
 }
 
 void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
@@ -91,6 +98,7 @@ absl::StatusOr<Beat> DecodeBeat(std::string_view body) {
   if (message.holder() == 0) {
     return absl::InvalidArgumentError("a beat of nobody");
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.term()));
   return Beat{.office = {.term = message.term(), .holder = message.holder()},
               .address = message.address(),
               .program = message.program()};
@@ -110,6 +118,7 @@ absl::StatusOr<EndNotice> DecodeEndNotice(std::string_view body) {
   if (message.term() == 0) {
     return absl::InvalidArgumentError("an office of term 0, which is nobody's");
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.term()));
   return EndNotice{
       .office = {.term = message.term(), .holder = message.holder()},
       .reason = message.reason()};
@@ -124,6 +133,7 @@ std::string EncodeTaskReport(const TaskReport& report) {
 absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body) {
   wire::TaskReportMessage message;
   CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a task's report", message));
+  CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.office().term()));
   return Read(message);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/status_matchers.h"
+#include "wire/fence_limits.h"
 
 namespace capstan {
 namespace {
@@ -55,6 +56,28 @@ TEST(MembershipTest, NobodysOfficeIsRefused) {
 TEST(MembershipTest, OfficesAreOrderedByTermThenByHolder) {
   EXPECT_LT((Office{.term = 1, .holder = 9}), (Office{.term = 2, .holder = 3}));
   EXPECT_LT((Office{.term = 2, .holder = 3}), (Office{.term = 2, .holder = 4}));
+}
+
+// Nobody could ever take over from it.
+TEST(MembershipTest, AnOfficeAboveAllTermsIsRefused) {
+  for (const uint64_t term : {kTermLimit, UINT64_MAX}) {
+    const Office office{.term = term, .holder = 1};
+    Beat beat;
+    beat.office = office;
+    EXPECT_THAT(DecodeBeat(EncodeBeat(beat)),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+    EndNotice notice;
+    notice.office = office;
+    EXPECT_THAT(DecodeEndNotice(EncodeEndNotice(notice)),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+    TaskReport report = Report();
+    report.office = office;
+    EXPECT_THAT(DecodeTaskReport(EncodeTaskReport(report)),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  Beat last;
+  last.office = {.term = kTermLimit - 1, .holder = 1};
+  EXPECT_EQ(DecodeBeat(EncodeBeat(last)).value(), last);
 }
 
 TEST(MembershipTest, TaskReportsRoundTrip) {

@@ -50,7 +50,7 @@ inline constexpr std::array kMethodPermissions = {
     MethodPermission{Method::kScatter, "Scatter", kCallerTrainer},
     MethodPermission{Method::kRead, "Read", kCallerAny},
     MethodPermission{Method::kCommit, "Commit", kCallerChief},
-    MethodPermission{Method::kTick, "Tick", kCallerTrainer},
+    MethodPermission{Method::kTick, "Tick", kCallerChief},
     MethodPermission{Method::kWatermark, "Watermark", kCallerChief},
     MethodPermission{Method::kStoreStatus, "StoreStatus", kCallerAny},
     MethodPermission{Method::kSnapshot, "Snapshot", kCallerChief},

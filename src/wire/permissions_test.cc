@@ -40,7 +40,7 @@ const std::map<Method, std::set<std::string>> kMay = {
     {Method::kScatter, kTrainers},
     {Method::kRead, kEveryRole},
     {Method::kCommit, {"chief"}},
-    {Method::kTick, kTrainers},
+    {Method::kTick, {"chief"}},
     {Method::kWatermark, {"chief"}},
     {Method::kStoreStatus, kEveryRole},
     {Method::kSnapshot, {"chief"}},

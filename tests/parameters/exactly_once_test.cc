@@ -139,6 +139,7 @@ TEST_F(ExactlyOnceTest, StepsUpToTheWatermarkAreOver) {
 TEST_F(ExactlyOnceTest, AnOlderTermIsFenced) {
   const UpdateId old = job_.NextStep();
   job_.set_term(3);
+  ASSERT_OK(SetWatermark(0, job_.fence()));
   ASSERT_OK(PushA(job_.NextStep()));
   EXPECT_EQ(job_.Status(0).fence.term, 3u);
   EXPECT_THAT(PushA(old),
