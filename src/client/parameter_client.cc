@@ -90,7 +90,8 @@ Task<absl::Status> ParameterClient::TellAll(std::shared_ptr<const ShardMap> map,
 Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
                                               MonotonicTime deadline,
                                               Cancellation* cancellation,
-                                              uint64_t generation) {
+                                              uint64_t generation,
+                                              uint64_t version) {
   Errand errand;
   errand.server = server;
   errand.method = Method::kShardMap;
@@ -108,6 +109,11 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
         "server ", server, " has a map of generation ", map->generation(),
         ", and the job has got to ", std::max(generation, map_->generation())));
   }
+  if (map->generation() == generation && map->version() < version) {
+    co_return absl::AbortedError(absl::StrCat(
+        "server ", server, " has version ", map->version(),
+        " of the shard map, and there is one of version ", version));
+  }
   const bool newer = map->generation() > map_->generation() ||
                      map->version() > map_->version();
   // One who asks again wants a newer one, which another server may have.
@@ -118,7 +124,8 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
 
 Task<absl::Status> ParameterClient::Refresh(Duration timeout,
                                             Cancellation* cancellation,
-                                            uint64_t generation) {
+                                            uint64_t generation,
+                                            uint64_t version) {
   absl::Status last = absl::FailedPreconditionError("a job without servers");
   const MonotonicTime deadline = servers_.clock.Now() + timeout;
   const uint32_t first = ask_first_;
@@ -129,7 +136,8 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout,
       if (!map_->Serves(server)) continue;
       const MonotonicTime until =
           std::min(deadline, servers_.clock.Now() + share);
-      last = co_await AskForMap(server, until, cancellation, generation);
+      last =
+          co_await AskForMap(server, until, cancellation, generation, version);
       if (last.ok() || IsCancelled(cancellation)) co_return last;
     }
     // One that does not answer may need longer.

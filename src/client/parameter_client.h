@@ -129,10 +129,11 @@ class ParameterClient {
       Cancellation* cancellation = nullptr);
 
   // Asks the servers for the map, one after the other until one has a map of
-  // `generation`, of this client's or of a later one, and keeps the newest.
+  // `generation` and at least `version`, of this client's generation or of a
+  // later one, and keeps the newest.
   Task<absl::Status> Refresh(Duration timeout = std::chrono::seconds(30),
                              Cancellation* cancellation = nullptr,
-                             uint64_t generation = 0);
+                             uint64_t generation = 0, uint64_t version = 0);
 
   // Reading. Errors: InvalidArgument for memory of the wrong size, OutOfRange
   // for an id, before anything is sent; what the servers answer.
@@ -210,10 +211,11 @@ class ParameterClient {
   Task<absl::Status> TellAll(std::shared_ptr<const ShardMap> map, Method method,
                              std::string body, Duration timeout,
                              Cancellation* cancellation);
-  // Keeps what `server` has, if it is newer. Aborted if its generation is below
-  // `generation`, or this client's.
+  // Keeps what `server` has, if it is newer. Aborted if it is older than
+  // `version` of `generation`, or its generation than this client's.
   Task<absl::Status> AskForMap(uint32_t server, MonotonicTime deadline,
-                               Cancellation* cancellation, uint64_t generation);
+                               Cancellation* cancellation, uint64_t generation,
+                               uint64_t version);
   // Sends `errand` to `server`. InvalidArgument if there is none of that
   // number.
   Task<absl::Status> TellOne(uint32_t server, Errand& errand,

@@ -159,15 +159,15 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   takeover.fence = {.generation = generation, .term = term_()};
   status = co_await client_.SetWatermark(std::move(takeover), options);
   if (!status.ok()) co_return status;
-  status = co_await client_.Refresh(timeout, nullptr, generation);
-  if (!status.ok()) co_return status;
   const std::span<const uint32_t> left_out = client_.map()->left_out();
   std::vector<uint32_t> others(left_out.begin(), left_out.end());
   const absl::StatusOr<Answers> answers = co_await Ask(std::move(others));
   if (!answers.ok()) co_return answers.status();
   JobRecord record;
   ClosureQueue::ResumePoint point;
+  uint64_t version = 0;
   for (const auto& [server, report] : *answers) {
+    version = std::max(version, report.map_version);
     point.watermark = std::max(point.watermark, report.watermark);
     point.last = std::max(point.last, report.last_step);
     point.settled = std::max(point.settled, report.committed_round);
@@ -177,6 +177,10 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
     if (read->sequence >= record.sequence) record = *std::move(read);
   }
   status = CheckOpenSteps(point.last, record, point.watermark);
+  if (!status.ok()) co_return status;
+  // The one before may have been killed while it gave the servers a new map.
+  // What some have dropped for it is gone, so that all are to have that one.
+  status = co_await client_.Refresh(timeout, nullptr, generation, version);
   if (!status.ok()) co_return status;
   generation_ = generation;
   map_ = *client_.map();
@@ -204,7 +208,6 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   for (const VariableEntry& entry : map_.entries()) {
     unclaimed_.insert(entry.spec.name);
   }
-  // One of them may have missed the last map.
   ShardMap map = map_;
   status = co_await client_.Install(map, term_(), watermark_);
   if (!status.ok()) {

@@ -158,7 +158,11 @@ Task<absl::Status> JobVariables::Drop(std::vector<std::string> names) {
   absl::StatusOr<ShardMap> next = DropVariables(map_, names);
   if (!next.ok()) co_return next.status();
   ShardMap map = *std::move(next);
-  co_return co_await Install(std::move(map));
+  absl::Status status = co_await Install(std::move(map));
+  if (status.ok()) {
+    for (const std::string& name : names) unclaimed_.erase(name);
+  }
+  co_return status;
 }
 
 Task<absl::Status> JobVariables::ChangeLearningRate(

@@ -153,13 +153,18 @@ Task<absl::Status> Store::CreateShards(ShardTable& table) {
   co_return absl::OkStatus();
 }
 
-Task<> Store::Publish(std::unique_ptr<ShardTable> table) {
+Task<absl::Status> Store::Publish(std::unique_ptr<ShardTable> table,
+                                  uint64_t term) {
   const Executor home = co_await asio::this_coro::executor;
   const ShardTable& old = this->table();
   const ShardTable& now = *table;
-  now.generation->rounds.SetReplicas(ReplicasOf(now.map));
-  tables_.push_back(std::move(table));
-  table_.store(&now, std::memory_order_release);
+  {
+    const std::lock_guard lock(mutex_);
+    CAPSTAN_CO_RETURN_IF_ERROR(CheckTerm(term));
+    now.generation->rounds.SetReplicas(ReplicasOf(now.map));
+    tables_.push_back(std::move(table));
+    table_.store(&now, std::memory_order_release);
+  }
   for (const auto& [key, shard] : old.shards) {
     const auto found = now.shards.find(key);
     if (found != now.shards.end() && found->second == shard) continue;
@@ -179,6 +184,7 @@ Task<> Store::Publish(std::unique_ptr<ShardTable> table) {
     old.generation->snapshots.Close();
     old.generation->staging.Close();
   }
+  co_return absl::OkStatus();
 }
 
 Task<absl::Status> Store::Replace(const InstallRequest& request,
@@ -195,19 +201,25 @@ Task<absl::Status> Store::Replace(const InstallRequest& request,
     if (!map.ok()) co_return map.status();
     empty->map = *std::move(map);
     empty->encoded_map = EncodeShardMap(empty->map);
-    co_await Publish(std::move(empty));
+    absl::Status emptied = co_await Publish(std::move(empty), request.term);
+    if (!emptied.ok()) co_return emptied;
   }
   const absl::StatusOr<NewUpdaters> updaters = ChangedUpdaters(**table);
   if (!updaters.ok()) co_return updaters.status();
   absl::Status status = co_await CreateShards(**table);
   if (!status.ok()) co_return status;
-  co_await Publish(*std::move(table));
+  status = co_await Publish(*std::move(table), request.term);
+  if (!status.ok()) co_return status;
   const Executor home = co_await asio::this_coro::executor;
   for (const auto& [kept, updater] : *updaters) {
     Shard& shard = *kept;
     const std::shared_ptr<const Updater>& next = updater;
-    TurnEntry entry(home, [&] { shard.SetUpdater(next); });
+    TurnEntry entry(home, [&] {
+      status = CheckTerm(request.term);
+      if (status.ok()) shard.SetUpdater(next);
+    });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
+    if (!status.ok()) co_return status;
   }
   co_return absl::OkStatus();
 }

@@ -33,6 +33,13 @@ std::string BytesOf(const std::vector<float>& values) {
           values.size() * sizeof(float)};
 }
 
+std::string WatermarkOf(uint64_t term, uint64_t watermark) {
+  WatermarkRequest request;
+  request.fence = {.generation = 1, .term = term};
+  request.watermark = watermark;
+  return EncodeWatermarkRequest(request);
+}
+
 class InterleavingTest : public ::testing::Test {
  protected:
   ShardsRequest PushOf(const std::string& name, uint64_t step) {
@@ -84,19 +91,53 @@ TEST_F(InterleavingTest, AShardIsDroppedBeforeAPushGetsItsValues) {
   }
 }
 
+// A coordinator that takes over is told which map there is. One of its
+// predecessor's must not come after that.
+TEST_F(InterleavingTest, AMapIsNotPublishedAfterATakeover) {
+  ASSERT_OK(server_.Install(map_, 1)->reply.status);
+  // Filled in many steps, between which others are served.
+  const ShardMap next =
+      AddVariables(map_, {Spec("y", 4 << 20)}, FixedShards(1)).value();
+  InstallRequest install;
+  install.term = 1;
+  install.map = EncodeShardMap(next);
+  const SteppedServer::Call late =
+      server_.Begin("chief", Method::kInstall, EncodeInstallRequest(install));
+  server_.RunSome(3);
+  ASSERT_FALSE(late->answered);
+  const SteppedServer::Call takeover = server_.Begin(
+      "chief", Method::kWatermark, WatermarkOf(/*term=*/2, /*watermark=*/0));
+  server_.Run();
+  ASSERT_OK(takeover->reply.status);
+  EXPECT_THAT(late->reply.status,
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("term 2 has taken over")));
+  EXPECT_EQ(server_.Status().map_version, map_.version());
+  // The same for the learning rates that a map brings.
+  const ShardMap slower =
+      SetLearningRate(map_, std::vector<std::string>{"w"}, 0.5).value();
+  Turn& turn = server_.TurnOf(KeyOf("w"));
+  ASSERT_TRUE(turn.TryHold());
+  const SteppedServer::Call rate = server_.Install(slower, 2);
+  ASSERT_OK(server_.Send("chief", Method::kWatermark, WatermarkOf(3, 0))
+                ->reply.status);
+  turn.Release();
+  server_.Run();
+  EXPECT_THAT(rate->reply.status,
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  // It is the map all the same; whoever has taken over installs it again.
+  EXPECT_EQ(server_.Status().map_version, slower.version());
+  ASSERT_OK(server_.Install(slower, 3)->reply.status);
+}
+
 // Of a shard that has never had any.
 TEST_F(InterleavingTest, AnUpdateThatIsOverGetsNoValuesWhereThereAreNone) {
   VariableSpec unset = Spec("u", 4);
   unset.initializer = Unset{};
   map_ = MapOf({unset});
   ASSERT_OK(server_.Install(map_, 1)->reply.status);
-  WatermarkRequest watermark;
-  watermark.fence = {.generation = 1, .term = 1};
-  watermark.watermark = 5;
-  ASSERT_OK(
-      server_
-          .Send("chief", Method::kWatermark, EncodeWatermarkRequest(watermark))
-          ->reply.status);
+  ASSERT_OK(server_.Send("chief", Method::kWatermark, WatermarkOf(1, 5))
+                ->reply.status);
   ShardsRequest request = PushOf("u", 5);
   request.want_values = true;
   const SteppedServer::Call push =

@@ -80,11 +80,9 @@ absl::Status Store::RaiseTerm(uint64_t term, const ServerCall& call) {
     return absl::InvalidArgumentError(
         absl::StrCat("term ", term, ", and terms are below ", kTermLimit));
   }
-  if (call.peer().role == "chief") {
-    uint64_t mine = this->term();
-    while (mine < term && !term_.compare_exchange_weak(
-                              mine, term, std::memory_order_relaxed)) {
-    }
+  if (call.peer().role == "chief" && term > this->term()) {
+    const std::lock_guard lock(mutex_);
+    if (term > this->term()) term_.store(term, std::memory_order_relaxed);
   }
   return CheckTerm(term);
 }

@@ -130,12 +130,15 @@ class Store {
   Task<absl::Status> CreateShards(ShardTable& table);
   Task<absl::Status> Replace(const InstallRequest& request,
                              const ServerCall& call);
-  // Makes `table` the one, and drops the shards that it has not.
-  Task<> Publish(std::unique_ptr<ShardTable> table);
+  // Makes `table` the one, and drops the shards that it has not; if `term` is
+  // still the one.
+  Task<absl::Status> Publish(std::unique_ptr<ShardTable> table, uint64_t term);
 
   const StoreOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   const std::shared_ptr<MemoryBudget> answers_;
+  // Both change with the mutex: once a new coordinator has been heard of, what
+  // it is told of the map stays true until it changes the map itself.
   std::atomic<const ShardTable*> table_;
   std::atomic<uint64_t> term_ = 0;
   std::atomic<uint64_t> fenced_ = 0;

@@ -118,7 +118,12 @@ class SteppedServer {
     context_.restart();
     context_.poll();
   }
-  // The same until `duration` has passed.
+  // So many steps of them.
+  void RunSome(int steps) {
+    context_.restart();
+    for (int i = 0; i < steps; ++i) context_.poll_one();
+  }
+  // The same as Run until `duration` has passed.
   void RunFor(Duration duration) {
     const MonotonicTime until = clock_.Now() + duration;
     bool over = false;

@@ -7,11 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "capstan/partitioner.h"
 #include "simulate/closure_seat.h"
 #include "simulate/restart_record.h"
 
 namespace capstan::simulate {
 namespace {
+
+constexpr char kSpareName[] = "spare";
 
 constexpr Duration kTick = std::chrono::milliseconds(20);
 // How long nothing may change after the end.
@@ -24,6 +27,8 @@ constexpr uint64_t kMostPending = 10;
 // servers are asked what they have.
 constexpr double kAccounts = 0.4;
 constexpr double kLooks = 0.1;
+// The chance that the shard map changes after a block.
+constexpr double kNewMaps = 0.5;
 
 class RestartChief {
  public:
@@ -163,6 +168,7 @@ class RestartChief {
     records().CloseBlock(kRestartKey, Text());
     queue().EndBlock(block, block.end());
     if (random_.Chance(0.5)) co_await Evaluate();
+    if (random_.Chance(kNewMaps)) co_await ChangeMap();
     // A record is on its way when the next block begins, or it is not.
     if (random_.Chance(0.5)) co_await seat_.Sleep(kBetweenBlocks);
   }
@@ -175,6 +181,29 @@ class RestartChief {
     pending_.push_back(pending);
     co_await Put(number, pending.closure);
     if (random_.Chance(options_.evaluations)) co_await Evaluate();
+  }
+
+  // A variable that no step uses comes or goes. A coordinator that is killed
+  // meanwhile leaves servers with different maps.
+  Task<> ChangeMap() {
+    context_.progress = "the servers do not take a new map";
+    JobVariables& variables = seat_.variables();
+    absl::Status status = absl::UnknownError("");
+    while (!status.ok()) {
+      if (variables.map().Find(kSpareName) == nullptr) {
+        VariableSpec spare;
+        spare.name = kSpareName;
+        spare.shape = {8};
+        std::vector<VariableSpec> specs = {spare};
+        Partitioner partitioner = FixedShards(4);
+        status =
+            co_await variables.Create(std::move(specs), std::move(partitioner));
+      } else {
+        std::vector<std::string> names = {kSpareName};
+        status = co_await variables.Drop(std::move(names));
+      }
+      if (!status.ok()) co_await seat_.Sleep(kTick);
+    }
   }
 
   // Nobody waits for it: it may still run when the next block begins.
