@@ -134,15 +134,10 @@ Task<absl::Status> JobVariables::SettleLastRound(const Answers& answers) {
       answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
         return a.report.committed_round < b.report.committed_round;
       });
-  const uint64_t round = ahead->report.committed_round;
-  const bool all =
-      std::all_of(answers.begin(), answers.end(), [&](const Answer& answer) {
-        return answer.report.committed_round == round;
-      });
-  if (all) co_return absl::OkStatus();
+  if (ahead->report.committed_round == 0) co_return absl::OkStatus();
   RoundRequest request;
   request.fence = fence();
-  request.round = round;
+  request.round = ahead->report.committed_round;
   request.replicas = ahead->report.committed_replicas;
   const UpdateOptions options;
   co_return co_await client_.Commit(std::move(request), options);

@@ -117,7 +117,8 @@ class JobVariables {
                         const std::vector<uint32_t>& absent,
                         std::string& because);
   Task<absl::Status> Attach(uint64_t generation);
-  // A round that a server has committed is committed on all.
+  // A round that a server has begun to commit is committed on all, in the same
+  // way.
   Task<absl::Status> SettleLastRound(const Answers& answers);
   Task<absl::Status> Install(ShardMap map);
   // One after the other: of two requests with the same watermark, a server

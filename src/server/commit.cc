@@ -33,6 +33,11 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
                      " cannot be committed: the last one was ", last)));
   }
   if (request->round <= last) co_return ServerReply();
+  // A coordinator that takes over in the middle must come to the same end.
+  absl::Status begun = generation.rounds.Begin(
+      request->round, request->replicas,
+      [&] { return context.store.CheckFence(request->fence); });
+  if (!begun.ok()) co_return ErrorReply(std::move(begun));
   const Executor home = co_await asio::this_coro::executor;
   for (const auto& [key, owned] : table.shards) {
     Shard& shard = *owned;
@@ -52,7 +57,7 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
       if (!status.ok()) co_return ErrorReply(std::move(status));
     } while (copy_first);
   }
-  generation.rounds.Commit(request->round, request->replicas);
+  generation.rounds.Commit(request->round);
   co_return ServerReply();
 }
 

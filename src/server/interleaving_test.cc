@@ -51,6 +51,15 @@ class InterleavingTest : public ::testing::Test {
     return request;
   }
 
+  std::string Read(const std::string& name) {
+    const SteppedServer::Call pull = server_.Send(
+        "worker", Method::kPull, EncodeShardsRequest(PushOf(name, 0)));
+    EXPECT_OK(pull->reply.status);
+    if (pull->reply.attachments.size() != 1) return "";
+    const Bytes bytes = pull->reply.attachments[0];
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
   ShardKey KeyOf(const std::string& name) const {
     return {.variable = map_.Find(name)->id};
   }
@@ -128,6 +137,49 @@ TEST_F(InterleavingTest, AMapIsNotPublishedAfterATakeover) {
   // It is the map all the same; whoever has taken over installs it again.
   EXPECT_EQ(server_.Status().map_version, slower.version());
   ASSERT_OK(server_.Install(slower, 3)->reply.status);
+}
+
+// A coordinator takes over when one shard has the round and the other has not.
+// What it then commits must not differ from what is there.
+TEST_F(InterleavingTest, ATakeoverInTheMiddleOfACommit) {
+  VariableSpec w = Spec("w", 1);
+  VariableSpec x = Spec("x", 1);
+  w.update = x.update = Sync{.replicas = 1, .backup = 1};
+  map_ = MapOf({w, x});
+  ASSERT_OK(server_.Install(map_, 1)->reply.status);
+  for (uint32_t replica = 0; replica < 2; ++replica) {
+    ShardsRequest push = PushOf("w", 1 + replica);
+    push.parts.push_back({.key = KeyOf("x")});
+    push.id.round = 1;
+    push.id.replica = replica;
+    const std::string value = BytesOf({static_cast<float>(1 + replica)});
+    ASSERT_OK(server_
+                  .Send("worker", Method::kPush, EncodeShardsRequest(push),
+                        {value, value})
+                  ->reply.status);
+  }
+  RoundRequest commit;
+  commit.fence = {.generation = 1, .term = 1};
+  commit.round = 1;
+  commit.replicas = {1};
+  Turn& turn = server_.TurnOf(KeyOf("x"));
+  ASSERT_TRUE(turn.TryHold());
+  const SteppedServer::Call first =
+      server_.Send("chief", Method::kCommit, EncodeRoundRequest(commit));
+  ASSERT_OK(server_.Send("chief", Method::kWatermark, WatermarkOf(2, 0))
+                ->reply.status);
+  turn.Release();
+  server_.Run();
+  EXPECT_THAT(first->reply.status,
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  const StoreReport report = server_.Status();
+  EXPECT_EQ(report.committed_round, 1u);
+  EXPECT_EQ(report.committed_replicas, std::vector<uint32_t>{1});
+  commit.fence.term = 2;
+  ASSERT_OK(server_.Send("chief", Method::kCommit, EncodeRoundRequest(commit))
+                ->reply.status);
+  for (const char* name : {"w", "x"})
+    EXPECT_EQ(Read(name), BytesOf({-2})) << name;
 }
 
 // Of a shard that has never had any.

@@ -50,10 +50,19 @@ std::string Rounds::Missing(const Need& need) const {
                       need.clock);
 }
 
-void Rounds::Commit(uint64_t round, std::span<const uint32_t> replicas) {
+absl::Status Rounds::Begin(uint64_t round, std::span<const uint32_t> replicas,
+                           const std::function<absl::Status()>& fence) {
+  const std::lock_guard lock(mutex_);
+  CAPSTAN_RETURN_IF_ERROR(fence());
+  if (round <= committed()) return absl::OkStatus();
+  begun_.round = round;
+  begun_.replicas.assign(replicas.begin(), replicas.end());
+  return absl::OkStatus();
+}
+
+void Rounds::Commit(uint64_t round) {
   const std::lock_guard lock(mutex_);
   if (round <= committed()) return;
-  committed_replicas_.assign(replicas.begin(), replicas.end());
   committed_.store(round, std::memory_order_release);
   WakeAll();
 }

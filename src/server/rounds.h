@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -42,12 +43,23 @@ class Rounds {
   uint64_t committed() const {
     return committed_.load(std::memory_order_acquire);
   }
-  // Whose contributions the last one had.
-  std::vector<uint32_t> committed_replicas() const {
+  // A commit: the contributions of `replicas` to `round`.
+  struct Decision {
+    uint64_t round = 0;
+    std::vector<uint32_t> replicas;
+  };
+  // The last commit that has begun: if it was broken off, some shards have it
+  // and others do not.
+  Decision last_begun() const {
     const std::lock_guard lock(mutex_);
-    return committed_replicas_;
+    return begun_;
   }
-  void Commit(uint64_t round, std::span<const uint32_t> replicas);
+  // Remembers a commit before the first shard has it, if `fence` says OK. Who
+  // asks for last_begun after that sees it, or `fence` sees what he did before.
+  absl::Status Begin(uint64_t round, std::span<const uint32_t> replicas,
+                     const std::function<absl::Status()>& fence);
+  // All shards have it.
+  void Commit(uint64_t round);
 
   // How many replicas there are; only ever more.
   void SetReplicas(uint32_t replicas);
@@ -75,7 +87,7 @@ class Rounds {
   std::atomic<uint64_t> done_ = 0;  // by all replicas
 
   mutable std::mutex mutex_;
-  std::vector<uint32_t> committed_replicas_;      // guarded by mutex_
+  Decision begun_;                                // guarded by mutex_
   std::vector<Replica> replicas_;                 // guarded by mutex_
   std::vector<std::shared_ptr<Signal>> waiting_;  // guarded by mutex_
   size_t prune_at_ = 64;                          // guarded by mutex_

@@ -18,8 +18,6 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   report.map_version = table.map.version();
   const std::span<const uint32_t> left_out = table.map.left_out();
   report.left_out.assign(left_out.begin(), left_out.end());
-  report.committed_round = table.generation->rounds.committed();
-  report.committed_replicas = table.generation->rounds.committed_replicas();
   report.bytes_used = store.budget().used();
   report.bytes_limit = store.budget().limit();
   report.fenced = store.fenced();
@@ -33,6 +31,10 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
     });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
+  // After the shards: what they have was begun before.
+  Rounds::Decision commit = table.generation->rounds.last_begun();
+  report.committed_round = commit.round;
+  report.committed_replicas = std::move(commit.replicas);
   {
     const std::lock_guard lock(table.generation->mutex);
     report.watermark = table.generation->watermark;

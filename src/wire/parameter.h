@@ -175,8 +175,8 @@ struct StoreReport {
   Fence fence;
   uint64_t map_version = 0;
   uint64_t watermark = 0;
-  uint64_t committed_round = 0;
-  std::vector<uint32_t> committed_replicas;  // whose contributions it had
+  uint64_t committed_round = 0;  // perhaps not by all shards yet
+  std::vector<uint32_t> committed_replicas;  // whose contributions it has
   uint64_t bytes_used = 0;
   uint64_t bytes_limit = 0;
   uint64_t fenced = 0;  // requests of an older generation or term
