@@ -182,6 +182,96 @@ TEST_F(InterleavingTest, ATakeoverInTheMiddleOfACommit) {
     EXPECT_EQ(Read(name), BytesOf({-2})) << name;
 }
 
+// Large enough to be applied as it arrives.
+constexpr int64_t kStreamed = 2 << 20;
+
+class SlowSenderTest : public InterleavingTest {
+ protected:
+  void SetUp() override {
+    map_ = MapOf({Spec("w", kStreamed)});
+    ASSERT_OK(server_.Install(map_, 1)->reply.status);
+  }
+
+  // An update of which so much has arrived.
+  SteppedServer::Call Begin(uint64_t step, size_t bytes = SIZE_MAX) {
+    const SteppedServer::Call push =
+        server_.Begin("worker", Method::kPush,
+                      EncodeShardsRequest(PushOf("w", step)), {ones_});
+    push->Arrived(bytes);
+    server_.Run();
+    return push;
+  }
+
+  bool AllAre(float value) {
+    return Read("w") == BytesOf(std::vector<float>(kStreamed, value));
+  }
+
+  const std::string ones_ = BytesOf(std::vector<float>(kStreamed, 1));
+};
+
+TEST_F(SlowSenderTest, ACompleteUpdateDoesNotWaitForIt) {
+  const SteppedServer::Call slow = Begin(1, 1 << 20);
+  const SteppedServer::Call fast = Begin(2);
+  EXPECT_FALSE(fast->answered) << "the other one might be fast as well";
+  server_.RunFor(std::chrono::milliseconds(99));
+  EXPECT_FALSE(fast->answered);
+  server_.RunFor(std::chrono::milliseconds(2));
+  ASSERT_TRUE(fast->answered);
+  ASSERT_OK(fast->reply.status);
+  EXPECT_TRUE(AllAre(-1));
+  EXPECT_FALSE(slow->answered);
+  slow->Arrived(2 << 20);
+  server_.Run();
+  ASSERT_TRUE(slow->answered);
+  EXPECT_THAT(slow->reply.status,
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("variable 'w', shard 0 took another update")));
+  // It comes again, as slowly, and stands in nobody's way.
+  const SteppedServer::Call again = Begin(1, 1 << 20);
+  const SteppedServer::Call other = Begin(3);
+  ASSERT_TRUE(other->answered);
+  ASSERT_OK(other->reply.status);
+  EXPECT_TRUE(AllAre(-2));
+  again->Arrived(SIZE_MAX);
+  server_.Run();
+  ASSERT_TRUE(again->answered);
+  ASSERT_OK(again->reply.status);
+  EXPECT_TRUE(AllAre(-3));
+}
+
+TEST_F(SlowSenderTest, ItIsWaitedForAsLongAsTheOtherOneTook) {
+  const SteppedServer::Call one = Begin(1, 1 << 20);
+  const SteppedServer::Call other = Begin(2, 1 << 20);
+  server_.RunFor(std::chrono::seconds(1));
+  other->Arrived(SIZE_MAX);
+  server_.RunFor(std::chrono::milliseconds(999));
+  EXPECT_FALSE(other->answered);
+  one->Arrived(SIZE_MAX);
+  server_.Run();
+  for (const SteppedServer::Call& call : {one, other}) {
+    ASSERT_TRUE(call->answered);
+    EXPECT_OK(call->reply.status);
+  }
+  EXPECT_TRUE(AllAre(-2));
+}
+
+// The same update, from a sender that was thought to be dead.
+TEST_F(SlowSenderTest, WhatCameInAnotherWayIsNotAppliedAgain) {
+  const SteppedServer::Call slow = Begin(1, 1 << 20);
+  const SteppedServer::Call fast = Begin(1);
+  server_.RunFor(std::chrono::milliseconds(100));
+  ASSERT_TRUE(fast->answered);
+  ASSERT_OK(fast->reply.status);
+  slow->Arrived(SIZE_MAX);
+  server_.Run();
+  EXPECT_THAT(slow->reply.status, StatusIs(absl::StatusCode::kUnavailable));
+  const SteppedServer::Call again = Begin(1);
+  ASSERT_OK(again->reply.status);
+  EXPECT_EQ(DecodeShardsReply(again->reply.body).value().outcomes,
+            std::vector<Outcome>{Outcome::kAlreadyApplied});
+  EXPECT_TRUE(AllAre(-1));
+}
+
 // Of a shard that has never had any.
 TEST_F(InterleavingTest, AnUpdateThatIsOverGetsNoValuesWhereThereAreNone) {
   VariableSpec unset = Spec("u", 4);

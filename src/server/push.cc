@@ -120,6 +120,7 @@ class StreamedPush {
 
   Task<ServerReply> Commit() {
     UpdateAnswer answer(found_);
+    const MonotonicTime patient_until = PatientUntil(found_);
     // The streams first: others wait for them, and they wait for nobody.
     for (size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
@@ -131,7 +132,7 @@ class StreamedPush {
           part.result = shard.CommitStream(*part.stream, part.update.skip,
                                            found_.generation->watermark);
         } else {
-          shard.AbortStream();
+          shard.AbortStream(*part.stream);
         }
       });
       if (!shard.turn().Enter(entry)) co_await entry.Done();
@@ -141,7 +142,8 @@ class StreamedPush {
     for (size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
       if (!part.done) {
-        part.result = co_await ApplyInTurn(found_, i, part.update, call_);
+        part.result =
+            co_await ApplyInTurn(found_, i, part.update, patient_until, call_);
       }
       if (part.result.status.ok()) {
         part.result.status =
@@ -154,16 +156,23 @@ class StreamedPush {
 
   Task<> Abandon() {
     for (size_t i = 0; i < parts_.size(); ++i) {
-      if (parts_[i].stream == nullptr) continue;
+      if (!CanStream(found_, i, call_.attachment_sizes()[i])) continue;
       Shard& shard = *found_.shards[i];
-      TurnEntry entry(home_, [&] { shard.AbortStream(); });
+      Part& part = parts_[i];
+      TurnEntry entry(home_, [&] {
+        if (part.stream != nullptr) shard.AbortStream(*part.stream);
+        // All parts, so that it is not interrupted once for each of them.
+        if (interrupted_) {
+          shard.ExpectWhole(found_.request.id, found_.generation->watermark);
+        }
+      });
       if (!shard.turn().Enter(entry)) co_await entry.Done();
     }
   }
 
  private:
   struct Part {
-    std::unique_ptr<StreamedUpdate> stream;
+    std::shared_ptr<StreamedUpdate> stream;
     ShardUpdate update;
     Buffer whole;  // of the update, if it is not streamed
     bool done = false;
@@ -198,7 +207,10 @@ class StreamedPush {
       if (!skip.ok()) co_return skip.status();
       part.update.skip |= *skip;
       if (!part.update.skip) {
-        shard.StreamPiece(*part.stream, offset / element, dtype, piece);
+        status =
+            shard.StreamPiece(*part.stream, offset / element, dtype, piece);
+        interrupted_ = !status.ok();
+        if (interrupted_) co_return status;
       }
     }
     co_return absl::OkStatus();
@@ -233,6 +245,7 @@ class StreamedPush {
   const Executor home_;
   std::vector<Part> parts_;
   Buffer piece_;
+  bool interrupted_ = false;  // a stream was, by another update
 };
 
 Task<ServerReply> ServeWhole(const ShardsCall& found, ServerCall& call) {
@@ -268,7 +281,7 @@ Task<ServerReply> ServeStreamed(const ShardsCall& found, ServerCall& call) {
 }  // namespace
 
 Task<ServerReply> ServePush(VerbContext& context, ServerCall& call) {
-  absl::StatusOr<ShardsCall> found = FindUpdated(context.store, call);
+  absl::StatusOr<ShardsCall> found = FindUpdated(context, call);
   if (!found.ok()) co_return ErrorReply(found.status());
   absl::Status check = CheckSizes(call, *found);
   if (!check.ok()) co_return ErrorReply(std::move(check));

@@ -29,6 +29,10 @@ Rounds::Need NeedOf(uint64_t round, std::span<Shard* const> shards) {
   return need;
 }
 
+// How long a complete update waits at least for one that is still arriving. A
+// large one needs some tens of milliseconds on a fast network.
+constexpr Duration kPatience = std::chrono::milliseconds(100);
+
 // Sets `signal` at a time, unless the timer is cancelled before.
 Task<> SetAt(std::shared_ptr<Timer> timer, MonotonicTime time,
              std::shared_ptr<Signal> signal) {
@@ -108,11 +112,14 @@ absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call) {
   return found;
 }
 
-absl::StatusOr<ShardsCall> FindUpdated(Store& store, const ServerCall& call) {
-  absl::StatusOr<ShardsCall> found = FindShards(store, call);
+absl::StatusOr<ShardsCall> FindUpdated(VerbContext& context,
+                                       const ServerCall& call) {
+  absl::StatusOr<ShardsCall> found = FindShards(context.store, call);
   if (!found.ok()) return found.status();
+  found->clock = &context.clock;
+  found->began = context.clock.Now();
   const UpdateId& id = found->request.id;
-  CAPSTAN_RETURN_IF_ERROR(store.Admit(id.fence, call));
+  CAPSTAN_RETURN_IF_ERROR(context.store.Admit(id.fence, call));
   if (id.step == 0) {
     return absl::InvalidArgumentError(
         "an update of step 0, which is none: without a step it could not be "
@@ -272,13 +279,22 @@ ShardResult ApplyFenced(const ShardsCall& found, size_t i,
   return found.shards[i]->Apply(update, found.generation->watermark, home);
 }
 
+MonotonicTime PatientUntil(const ShardsCall& found) {
+  const MonotonicTime now = found.clock->Now();
+  return now + std::max<Duration>(kPatience, now - found.began);
+}
+
 Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
-                              const ShardUpdate& update, ServerCall& call) {
+                              const ShardUpdate& update,
+                              MonotonicTime patient_until, ServerCall& call) {
   const Executor home = co_await asio::this_coro::executor;
+  Clock& clock = *found.clock;
+  ShardUpdate attempt = update;
   while (true) {
+    attempt.urgent = clock.Now() >= patient_until;
     ShardResult result;
     TurnEntry entry(home,
-                    [&] { result = ApplyFenced(found, i, update, home); });
+                    [&] { result = ApplyFenced(found, i, attempt, home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();
     if (result.wait == nullptr && !result.copy_first) co_return result;
     if (call.cancelled()) {
@@ -292,7 +308,10 @@ Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
     }
     const std::shared_ptr<Signal> wait = result.wait;
     call.OnCancel([wait] { wait->SetHere(); });
+    const std::shared_ptr<Timer> timer = clock.NewTimer(home);
+    if (!attempt.urgent) Spawn(home, SetAt(timer, patient_until, wait));
     co_await wait->Wait();
+    timer->Cancel();
   }
 }
 
@@ -336,6 +355,7 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
                            std::vector<ShardUpdate> updates, ServerCall& call) {
   const Executor home = co_await asio::this_coro::executor;
   UpdateAnswer answer(found);
+  const MonotonicTime patient_until = PatientUntil(found);
   for (size_t i = 0; i < updates.size(); ++i) {
     // Not through ApplyInTurn at once: most turns are free, and a coroutine
     // for each of a thousand shards is not.
@@ -344,7 +364,7 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
                     [&] { result = ApplyFenced(found, i, updates[i], home); });
     if (!found.shards[i]->turn().Enter(entry)) co_await entry.Done();
     if (result.wait != nullptr || result.copy_first) {
-      result = co_await ApplyInTurn(found, i, updates[i], call);
+      result = co_await ApplyInTurn(found, i, updates[i], patient_until, call);
     }
     if (result.status.ok()) {
       result.status = co_await answer.Add(*found.shards[i], result);

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/task.h"
 #include "server/store.h"
+#include "server/verbs.h"
 #include "wire/parameter.h"
 #include "wire/service.h"
 
@@ -26,6 +27,9 @@ struct ShardsCall {
   // as long as the store.
   Generation* generation = nullptr;
   std::vector<Shard*> shards;
+  // Of an update: when it began to arrive, on this clock.
+  Clock* clock = nullptr;
+  MonotonicTime began;
 };
 
 // Reads the body and finds the shards. InvalidArgument if the body is none;
@@ -37,7 +41,8 @@ absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
 
 // The same for an update: as Store::Admit; InvalidArgument for a step that no
 // coordinator can have given it.
-absl::StatusOr<ShardsCall> FindUpdated(Store& store, const ServerCall& call);
+absl::StatusOr<ShardsCall> FindUpdated(VerbContext& context,
+                                       const ServerCall& call);
 
 // Waits until the round of the request may read these shards: see UpdateMode.
 // DeadlineExceeded, naming what was waited for, shortly before the caller
@@ -91,10 +96,18 @@ class Attachments {
 ShardResult ApplyFenced(const ShardsCall& found, size_t i,
                         const ShardUpdate& update, const Executor& home);
 
-// The same from outside of the turn; waits for an update that is under way.
-// Cancelled if the caller goes away before.
+// For an update that has arrived whole just now: how long it waits for others
+// that are still arriving. As long again as it took itself; then they are to be
+// sent again, so that one slow sender does not hold up all
+// (docs/decisions/024).
+MonotonicTime PatientUntil(const ShardsCall& found);
+
+// As ApplyFenced, from outside of the turn. Waits for an update that is under
+// way; until `patient_until` for one that is still arriving. Cancelled if the
+// caller goes away before.
 Task<ShardResult> ApplyInTurn(const ShardsCall& found, size_t i,
-                              const ShardUpdate& update, ServerCall& call);
+                              const ShardUpdate& update,
+                              MonotonicTime patient_until, ServerCall& call);
 
 // The answer to an update: what became of each part and, if they are wanted,
 // the values after it.

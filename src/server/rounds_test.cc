@@ -39,7 +39,7 @@ TEST(RoundsTest, WaitsThatHaveEndedAreForgotten) {
     rounds.WaitFor(Commit(1), thread.executor());
   }
   EXPECT_LT(rounds.num_waiting(), 200u);
-  rounds.Commit(1, {});
+  rounds.Commit(1);
   RunOn(thread.executor(), kept->Wait());  // it was not
 }
 
@@ -54,10 +54,10 @@ TEST(RoundsTest, AClockFarAheadIsRefused) {
 
 TEST(RoundsTest, CommitsOnlyGoForward) {
   Rounds rounds;
-  rounds.Commit(3, {});
+  rounds.Commit(3);
   EXPECT_TRUE(rounds.Met(Commit(3)));
   EXPECT_FALSE(rounds.Met(Commit(4)));
-  rounds.Commit(2, {});
+  rounds.Commit(2);
   EXPECT_EQ(rounds.committed(), 3u);
 }
 
@@ -140,7 +140,7 @@ TEST(RoundsTest, WakesWhoWaits) {
     done.push_back(StartOn(home, WaitUntilMet(rounds, need, home)));
   }
   for (uint64_t i = 1; i <= 20; ++i) {
-    rounds.Commit(i, {});
+    rounds.Commit(i);
     EXPECT_OK(Tick(rounds, i, {0}));
   }
   for (std::future<void>& one : done) one.get();
@@ -150,7 +150,7 @@ TEST(RoundsTest, WhatIsMetNeedsNoSignal) {
   Rounds rounds;
   IoThread thread;
   EXPECT_EQ(rounds.WaitFor({}, thread.executor()), nullptr);
-  rounds.Commit(1, {});
+  rounds.Commit(1);
   EXPECT_EQ(rounds.WaitFor(Commit(1), thread.executor()), nullptr);
 }
 

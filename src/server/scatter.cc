@@ -61,7 +61,7 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found,
 }  // namespace
 
 Task<ServerReply> ServeScatter(VerbContext& context, ServerCall& call) {
-  absl::StatusOr<ShardsCall> found = FindUpdated(context.store, call);
+  absl::StatusOr<ShardsCall> found = FindUpdated(context, call);
   if (!found.ok()) co_return ErrorReply(found.status());
   absl::Status check = CheckSizes(call, *found);
   if (!check.ok()) co_return ErrorReply(std::move(check));

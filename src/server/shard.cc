@@ -99,7 +99,7 @@ void Shard::Drop() {
   FreeSpares();
   ReleaseReserves();
   staged_.clear();
-  AbortStream();
+  EndStream();
 }
 
 absl::Status Shard::CheckReadable() const {
@@ -165,6 +165,7 @@ void Shard::CountStaleness(uint64_t staleness) {
 
 void Shard::Record(uint64_t step, uint32_t push, uint64_t watermark) {
   applied_.Add(step, push, watermark);
+  expected_whole_.erase({step, push});
   last_step_ = std::max(last_step_, step);
 }
 
@@ -182,7 +183,8 @@ ShardResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
     ++report_.duplicates;
     return Answer(Outcome::kAlreadyApplied);
   }
-  if (streaming_ || copying_) {
+  if (stream_ != nullptr && update.urgent) InterruptStream();
+  if (stream_ != nullptr || copying_) {
     // Perhaps it is this very update that is under way.
     ShardResult result;
     result.wait = std::make_shared<Signal>(home);

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,6 +45,8 @@ struct ShardUpdate {
   std::span<const uint32_t> rows;  // if by_rows
   Bytes values;
   bool skip = false;  // not finite, and such are skipped
+  // Does not wait for one that is still arriving, but has it sent again.
+  bool urgent = false;
 };
 
 struct ShardResult {
@@ -57,8 +61,12 @@ struct ShardResult {
 
 // A dense update that is applied as its bytes arrive, into memory of its own:
 // the shard changes when it is committed. Pieces may be applied outside of the
-// turn, by one thread at a time.
+// turn, by one thread at a time, with the mutex.
 struct StreamedUpdate {
+  std::mutex mutex;
+  // Another update has taken its place, and its memory. Guarded by the mutex.
+  bool interrupted = false;
+
   UpdateId id;
   uint64_t staleness = 0;
   bool staleness_known = false;
@@ -170,18 +178,23 @@ class Shard {
                     const Executor& home);
 
   // Begins to apply a gradient as it arrives. Null with an OK status if it must
-  // arrive whole instead: another one is under way, or there is not enough
-  // memory; or with kAlreadyApplied.
-  std::unique_ptr<StreamedUpdate> BeginStream(const UpdateId& id, float scale,
+  // arrive whole instead: another one is under way, it was interrupted before,
+  // or there is not enough memory; or with kAlreadyApplied.
+  std::shared_ptr<StreamedUpdate> BeginStream(const UpdateId& id, float scale,
                                               uint64_t based_on,
                                               uint64_t watermark,
                                               ShardResult& result);
-  // Outside of the turn: elements from `offset` on.
-  void StreamPiece(const StreamedUpdate& stream, size_t offset, DType dtype,
-                   Bytes gradient) const;
+  // Outside of the turn: elements from `offset` on. Unavailable if it was
+  // interrupted.
+  absl::Status StreamPiece(StreamedUpdate& stream, size_t offset, DType dtype,
+                           Bytes gradient) const;
+  // Unavailable if it was interrupted.
   ShardResult CommitStream(StreamedUpdate& stream, bool skip,
                            uint64_t watermark);
-  void AbortStream();
+  // It will not be committed.
+  void AbortStream(const StreamedUpdate& stream);
+  // When `id` comes again it must arrive whole: it has lost time enough.
+  void ExpectWhole(const UpdateId& id, uint64_t watermark);
 
   // Applies what `replicas`, at least one, have contributed to `round` as one
   // update; what is of earlier rounds is dropped. Does
@@ -270,6 +283,10 @@ class Shard {
   absl::Status MakeWritable(size_t parts);
   bool NeedsLargeCopy() const;
   void WakeWaiting();
+  // The stream that there is ends, and whoever waits for it is woken.
+  void EndStream();
+  // The same before it has arrived. What it was given goes back to the shard.
+  void InterruptStream();
   // Whether a stream finds memory without a third version beside a snapshot.
   bool HasRoomToStream();
 
@@ -315,7 +332,9 @@ class Shard {
   bool dropped_ = false;
   AppliedSteps applied_;
   uint64_t last_step_ = 0;
-  bool streaming_ = false;
+  std::shared_ptr<StreamedUpdate> stream_;  // null: none is under way
+  // By step and push: those that were interrupted and have not come again.
+  std::set<std::pair<uint64_t, uint32_t>> expected_whole_;
   bool copying_ = false;
   std::vector<std::shared_ptr<Signal>> waiting_;  // for either to end
   std::map<uint64_t, Contributions> staged_;      // by round

@@ -13,7 +13,7 @@ constexpr size_t kLargeCopy = 8 << 20;
 }  // namespace
 
 bool Shard::NeedsLargeCopy() const {
-  if (dropped_ || streaming_ || copying_) return false;
+  if (dropped_ || stream_ != nullptr || copying_) return false;
   size_t bytes = 0;
   for (size_t part = 0; part < num_parts(); ++part) {
     if (Part(part)->leased()) bytes += part_bytes(part);

@@ -59,7 +59,7 @@ void Shard::Restore(std::span<std::shared_ptr<Values>> parts,
     KeepSpareIfWorth(part);
   }
   // An update that is under way still reads what was there.
-  if (streaming_) FreeSpares();
+  if (stream_ != nullptr) FreeSpares();
   state_ = state;
   ++version_;
   for (const auto& [round, contributions] : staged_) {

@@ -7,21 +7,37 @@
 #include "server/shard.h"
 
 namespace capstan {
+namespace {
 
-std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
+// Updates that are remembered for having been interrupted. There is one stream
+// at a time, so that more senders than this would have to be slow at once.
+constexpr size_t kMostExpected = 1024;
+
+absl::Status Interrupted(const Shard& shard) {
+  return absl::UnavailableError(absl::StrCat(
+      shard.Name(),
+      " took another update while this one was still arriving; send it again"));
+}
+
+}  // namespace
+
+std::shared_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
                                                    float scale,
                                                    uint64_t based_on,
                                                    uint64_t watermark,
                                                    ShardResult& result) {
-  if (dropped_ || version_ == 0 || streaming_ || copying_) return nullptr;
+  if (dropped_ || version_ == 0 || stream_ != nullptr || copying_) {
+    return nullptr;
+  }
   if (applied_.Contains(id.step, id.push, watermark)) {
     ++report_.duplicates;
     result = Answer(Outcome::kAlreadyApplied);
     return nullptr;
   }
+  if (expected_whole_.contains({id.step, id.push})) return nullptr;
   if (!applied_.CheckRoom(watermark).ok()) return nullptr;
   if (!HasRoomToStream()) return nullptr;
-  auto stream = std::make_unique<StreamedUpdate>();
+  auto stream = std::make_shared<StreamedUpdate>();
   absl::StatusOr<std::shared_ptr<Values>> memory = NewVersion(0);
   if (!memory.ok()) return nullptr;
   stream->values = *std::move(memory);
@@ -39,12 +55,14 @@ std::unique_ptr<StreamedUpdate> Shard::BeginStream(const UpdateId& id,
   }
   stream->updater = updater_;
   stream->step = updater_->Begin(state_, scale, stream->staleness);
-  streaming_ = true;
+  stream_ = stream;
   return stream;
 }
 
-void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
-                        DType dtype, Bytes gradient) const {
+absl::Status Shard::StreamPiece(StreamedUpdate& stream, size_t offset,
+                                DType dtype, Bytes gradient) const {
+  const std::lock_guard lock(stream.mutex);
+  if (stream.interrupted) return Interrupted(*this);
   DenseUpdate dense;
   dense.gradient_dtype = dtype;
   dense.gradient = gradient.data();
@@ -61,25 +79,30 @@ void Shard::StreamPiece(const StreamedUpdate& stream, size_t offset,
         reinterpret_cast<float*>(stream.slots[i]->memory.data()) + offset;
   }
   stream.updater->Dense(stream.step, dense);
+  return absl::OkStatus();
 }
 
 ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
                                 uint64_t watermark) {
   if (dropped_) return Refuse(CheckReadable());
-  if (stream.old_values != values_) {
-    // What it was computed from is not here any more.
-    AbortStream();
-    return Refuse(absl::UnavailableError(absl::StrCat(
-        Name(), " was restored while an update arrived; send it again")));
-  }
+  const bool interrupted = stream_.get() != &stream;
+  AbortStream(stream);
   if (applied_.Contains(stream.id.step, stream.id.push, watermark)) {
-    // Its step was called off, and is over since it began to arrive.
-    AbortStream();
+    // Its step was called off, and is over since it began to arrive; or it came
+    // in another way as well.
     ++report_.duplicates;
     return Answer(Outcome::kAlreadyApplied);
   }
+  if (interrupted) {
+    ExpectWhole(stream.id, watermark);
+    return Refuse(Interrupted(*this));
+  }
+  if (stream.old_values != values_) {
+    // What it was computed from is not here any more.
+    return Refuse(absl::UnavailableError(absl::StrCat(
+        Name(), " was restored while an update arrived; send it again")));
+  }
   if (skip) {
-    AbortStream();
     ++report_.skipped;
     Record(stream.id.step, stream.id.push, watermark);
     return Answer(Outcome::kSkipped);
@@ -90,12 +113,43 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
   }
   updater_->Advance(state_);
   if (stream.staleness_known) CountStaleness(stream.staleness);
-  AbortStream();
   return Applied(stream.id, watermark);
 }
 
-void Shard::AbortStream() {
-  streaming_ = false;
+void Shard::AbortStream(const StreamedUpdate& stream) {
+  if (stream_.get() == &stream) EndStream();
+}
+
+void Shard::InterruptStream() {
+  {
+    // Held by the sender's thread for the time of a piece at most.
+    const std::lock_guard lock(stream_->mutex);
+    stream_->interrupted = true;
+  }
+  // Nobody works on it from here on.
+  if (stream_->old_values == values_) {
+    Spare(0) = std::move(stream_->values);
+    for (size_t i = 0; i < num_slots(); ++i) {
+      Spare(i + 1) = std::move(stream_->slots[i]);
+    }
+  }
+  stream_->old_values = nullptr;
+  stream_->old_slots = {};
+  EndStream();
+}
+
+void Shard::ExpectWhole(const UpdateId& id, uint64_t watermark) {
+  if (applied_.Contains(id.step, id.push, watermark)) return;
+  std::erase_if(expected_whole_, [watermark](const auto& expected) {
+    return expected.first <= watermark;
+  });
+  // The others would have to begin at once.
+  if (expected_whole_.size() >= kMostExpected) expected_whole_.clear();
+  expected_whole_.emplace(id.step, id.push);
+}
+
+void Shard::EndStream() {
+  stream_ = nullptr;
   WakeWaiting();
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <cstring>
 #include <memory>
@@ -71,7 +72,7 @@ class SteppedCall final : public ServerCall {
 
   // So many bytes have arrived; at first, all.
   void Arrived(size_t bytes) {
-    arrived_ = bytes;
+    arrived_ = std::min(bytes, data_.size());
     if (more_) more_->Set();
   }
 

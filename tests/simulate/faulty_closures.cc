@@ -25,7 +25,7 @@ std::shared_ptr<RetryMemory> NewRetryMemory() {
 namespace {
 
 // Above all steps that the coordinator ever hands out.
-constexpr uint64_t kForeignSteps = uint64_t{1} << 40;
+constexpr uint64_t kForeignSteps = uint64_t{1} << 20;
 // How far ahead the watermark is.
 constexpr uint64_t kAhead = 2;
 constexpr double kChance = 0.05;
