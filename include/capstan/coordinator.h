@@ -200,12 +200,14 @@ class PerWorkerDataset;
 // Cluster are the same one, and its options are those of the first.
 // Thread-safe. Must not be used after the body of the program has returned.
 //
-// Errors. A function that throws does not stop the loop at once: Schedule, Join
-// or Done, whichever is called next, throws its error, after all functions that
-// run have been cancelled and have ended, and all that are queued have been
-// cancelled. After that all is as at the beginning. The first error is thrown;
-// LastErrors has them all. A parameter server that is lost is such an error,
-// too, and is thrown by every call until it is back.
+// Errors. A function that throws does not disturb the others by itself.
+// Schedule, Join or Done, whichever is called next (or is waiting), cancels all
+// functions that are running, waits until they have ended, cancels all that are
+// queued, and throws the error. After that all is as at the beginning. The first
+// error is thrown; LastErrors has them all: a function that fails by itself
+// meanwhile keeps its own error. A lost parameter server is such an error, too,
+// but it cancels everything at once, and every call throws it until the server
+// is back.
 class CAPSTAN_EXPORT ClusterCoordinator {
  public:
   // Throws kInvalidArgument for options that make no sense.
@@ -298,10 +300,13 @@ class CAPSTAN_EXPORT ClusterCoordinator {
 
   // Waits until all that was scheduled before is done, and in synchronous
   // training its last round is applied, full or not. Throws the pending error;
-  // kDeadlineExceeded after `timeout`, with what is left and what it waits for.
+  // kDeadlineExceeded after `timeout`, with what is left, what it is waiting
+  // for, and the error that is pending, if there is one.
   void Join(std::chrono::nanoseconds timeout = kForever);
 
-  // Whether nothing is queued or runs. Throws the pending error.
+  // Whether nothing is queued or running. Never waits for functions: while an
+  // error is pending it returns false until all that are running have ended,
+  // and then throws it.
   bool Done();
 
   // The results in vectors, maps, tuples, pairs and optionals of RemoteValues,
@@ -312,6 +317,7 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   }
 
   // All errors of the failure that was thrown last, the first one first.
+  // Functions that were cancelled because of it are not among them.
   std::vector<Error> LastErrors() const;
 
   // Makes a resource on every worker, now and whenever one joins or comes back;

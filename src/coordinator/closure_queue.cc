@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,10 @@ constexpr Duration kEndless = std::chrono::hours(24 * 365 * 10);
 
 constexpr char kReschedule[] =
     "the function was cancelled because another one failed: schedule it again";
+
+std::string Count(size_t count, const std::string& noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -116,23 +121,32 @@ absl::Status ClosureQueue::TakeError() {
     const std::string task = TaskOf(first);
     const absl::optional<absl::Cord> poisoned = first.GetPayload(kPoisonedUrl);
     first = WithTask(
-        absl::Status(first.code(),
-                     absl::StrCat(std::string(first.message()), " (and ",
-                                  errors_.size() - 1, " more errors)")),
+        absl::Status(
+            first.code(),
+            absl::StrCat(std::string(first.message()), " (and ",
+                         Count(errors_.size() - 1, "more error"), ")")),
         task);
     if (poisoned) first.SetPayload(kPoisonedUrl, *poisoned);
   }
   last_errors_ = std::move(errors_);
   errors_.clear();
+  if (broken_.ok()) phase_ = Phase::kRunning;
   return first;
+}
+
+std::optional<absl::Status> ClosureQueue::TryReport(Notices& notices) {
+  CallOff(notices);
+  if (phase_ == Phase::kCallingOff) return std::nullopt;
+  return TakeError();
 }
 
 absl::StatusOr<bool> ClosureQueue::TryPut(const ClosurePtr& closure) {
   Notices notices(*this);
   const Lock lock(mutex_);
   if (Failing()) {
-    if (!Drained()) return false;
-    return TakeError();
+    std::optional<absl::Status> error = TryReport(notices);
+    if (!error) return false;
+    return *std::move(error);
   }
   if (Full()) return false;
   Enqueue(closure, notices);
@@ -140,13 +154,15 @@ absl::StatusOr<bool> ClosureQueue::TryPut(const ClosurePtr& closure) {
 }
 
 absl::Status ClosureQueue::Put(const ClosurePtr& closure) {
-  Notices notices(*this);
-  Lock lock(mutex_);
-  WaitUntil(lock, kEndless, waiting_,
-            [&] { return Failing() ? Drained() : !Full(); });
-  if (Failing()) return TakeError();
-  Enqueue(closure, notices);
-  return absl::OkStatus();
+  while (true) {
+    const absl::StatusOr<bool> put = TryPut(closure);
+    if (!put.ok()) return put.status();
+    if (*put) return absl::OkStatus();
+    Lock lock(mutex_);
+    WaitUntil(lock, kEndless, waiting_, [&] {
+      return Failing() ? phase_ != Phase::kCallingOff : !Full();
+    });
+  }
 }
 
 uint64_t ClosureQueue::last_step() const {
@@ -170,8 +186,8 @@ std::string ClosureQueue::Left() const {
     names.push_back(
         absl::StrCat("step ", step, " ('", closure->function->name, "')"));
   }
-  std::string text = absl::StrCat(counts_.queued, " functions are queued, ",
-                                  in_flight_.size(), " run");
+  std::string text = absl::StrCat(Count(counts_.queued, "function"),
+                                  " queued, ", in_flight_.size(), " running");
   if (!names.empty()) {
     absl::StrAppend(&text, ": ", absl::StrJoin(names, ", "),
                     in_flight_.size() > names.size() ? ", ..." : "");
@@ -182,10 +198,7 @@ std::string ClosureQueue::Left() const {
 std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
   Notices notices(*this);
   const Lock lock(mutex_);
-  if (Failing()) {
-    if (!Drained()) return std::nullopt;
-    return TakeError();
-  }
+  if (Failing()) return TryReport(notices);
   if (rounds_.FirstOpenOrder() <= last) {
     rounds_.Close();
     notices.work = true;
@@ -207,13 +220,19 @@ absl::Status ClosureQueue::Join(Duration timeout) {
     Lock lock(mutex_);
     join_at_ = std::min(join_at_, last);
     const bool in_time = WaitUntil(lock, left, joining_, [&] {
-      return Failing() ? Drained() : Over(last);
+      return Failing() ? phase_ != Phase::kCallingOff : Over(last);
     });
     // Whose it was is not known: the others look each time.
     join_at_ = joining_ == 0 ? UINT64_MAX : 0;
     if (!in_time) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("Join has waited for its time: ", Left()));
+      std::string text = absl::StrCat("Join timed out: ", Left());
+      if (Failing()) {
+        absl::StrAppend(&text,
+                        "; an error is pending, to be thrown once nothing is "
+                        "running: ",
+                        std::string(PendingError().message()));
+      }
+      return absl::DeadlineExceededError(text);
     }
     lock.unlock();
     // Another may have taken the error.
@@ -223,9 +242,13 @@ absl::Status ClosureQueue::Join(Duration timeout) {
 }
 
 absl::StatusOr<bool> ClosureQueue::Done() {
-  Lock lock(mutex_);
-  WaitUntil(lock, kEndless, waiting_, [&] { return !Failing() || Drained(); });
-  if (Failing()) return TakeError();
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  if (Failing()) {
+    std::optional<absl::Status> error = TryReport(notices);
+    if (!error) return false;
+    return *std::move(error);
+  }
   return counts_.queued == 0 && in_flight_.empty();
 }
 
@@ -381,9 +404,7 @@ absl::Status ClosureQueue::AwaitQuiet(Duration timeout) {
     Lock lock(mutex_);
     if (Failing()) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "a step has failed: ",
-          std::string(
-              (errors_.empty() ? broken_ : errors_.front()).message())));
+          "a step has failed: ", std::string(PendingError().message())));
     }
     if (Quiet()) return absl::OkStatus();
     if (Idle() && NextOfBegunRound() == fresh_.end()) {
@@ -401,11 +422,7 @@ absl::Status ClosureQueue::AwaitQuiet(Duration timeout) {
   }
 }
 
-ClosureQueue::ClosurePtr ClosureQueue::Take() {
-  Notices notices(*this);
-  const Lock lock(mutex_);
-  hungry_ = true;
-  if (Failing()) return nullptr;
+ClosureQueue::ClosurePtr ClosureQueue::PopNext() {
   ClosurePtr next;
   while (next == nullptr) {
     if (!returned_.empty()) {
@@ -424,6 +441,23 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
     }
     // Cancelled while it was queued.
     if (next->state == Closure::State::kDone) next = nullptr;
+  }
+  return next;
+}
+
+ClosureQueue::ClosurePtr ClosureQueue::Take() {
+  Notices notices(*this);
+  const Lock lock(mutex_);
+  hungry_ = true;
+  if (phase_ != Phase::kRunning) return nullptr;
+  ClosurePtr next = PopNext();
+  if (next == nullptr) {
+    // A round that has failed is not committed, so what waits for it would wait
+    // for ever if nobody calls Put, Join or Done.
+    if (Failing() && held_ == 0 && in_flight_.empty() && counts_.queued > 0) {
+      CallOff(notices);
+    }
+    return nullptr;
   }
   hungry_ = false;
   const bool was_full = Full();
@@ -482,17 +516,23 @@ void ClosureQueue::Finish(const ClosurePtr& closure, EncodedValue value) {
   closure->value = std::move(value);
   for (DataTicket& ticket : closure->tickets) ticket.Done();
   End(*closure, absl::OkStatus(), notices);
-  FinishFailure(notices);
+  FinishCallOff(notices);
 }
 
-void ClosureQueue::BeginFailure(const absl::Status& status, Notices& notices) {
+void ClosureQueue::AddError(const absl::Status& status, Notices& notices) {
   if (errors_.size() < kMostErrors) errors_.push_back(status);
-  drained_ = false;
-  notices.cancel_all = true;
+  notices.Changed();
 }
 
-void ClosureQueue::FinishFailure(Notices& notices) {
-  if (!Failing() || drained_ || !in_flight_.empty()) return;
+void ClosureQueue::CallOff(Notices& notices) {
+  if (phase_ != Phase::kRunning) return;
+  phase_ = Phase::kCallingOff;
+  notices.cancel_all = true;
+  FinishCallOff(notices);
+}
+
+void ClosureQueue::FinishCallOff(Notices& notices) {
+  if (phase_ != Phase::kCallingOff || !in_flight_.empty()) return;
   const absl::Status cancelled = absl::CancelledError(kReschedule);
   for (auto& [step, closure] : returned_) {
     notices.released.push_back(std::move(closure));
@@ -510,7 +550,7 @@ void ClosureQueue::FinishFailure(Notices& notices) {
   }
   rounds_.Abandon();
   notices.work = true;
-  drained_ = true;
+  phase_ = Phase::kCalledOff;
   notices.Changed();
 }
 
@@ -518,26 +558,28 @@ void ClosureQueue::Fail(const ClosurePtr& closure, const absl::Status& status) {
   Notices notices(*this);
   const Lock lock(mutex_);
   in_flight_.erase(closure->step);
-  ++counts_.failed;
-  End(*closure, status, notices);
-  BeginFailure(status, notices);
-  FinishFailure(notices);
+  if (closure->cancel_requested) {
+    EndCalledOff(*closure, notices);
+  } else {
+    ++counts_.failed;
+    End(*closure, status, notices);
+    AddError(status, notices);
+  }
+  FinishCallOff(notices);
 }
 
 void ClosureQueue::FailAll(const absl::Status& status) {
   Notices notices(*this);
   const Lock lock(mutex_);
-  BeginFailure(status, notices);
-  FinishFailure(notices);
+  AddError(status, notices);
+  CallOff(notices);
 }
 
 void ClosureQueue::Break(const absl::Status& status) {
   Notices notices(*this);
   const Lock lock(mutex_);
   broken_ = status;
-  drained_ = false;
-  notices.cancel_all = true;
-  FinishFailure(notices);
+  CallOff(notices);
 }
 
 void ClosureQueue::Mend() {
@@ -545,8 +587,19 @@ void ClosureQueue::Mend() {
   const Lock lock(mutex_);
   if (broken_.ok()) return;
   broken_ = absl::OkStatus();
+  // What has not been called off goes on.
+  if (errors_.empty()) phase_ = Phase::kRunning;
   notices.Work();
   notices.Changed();
+}
+
+void ClosureQueue::EndCalledOff(Closure& closure, Notices& notices) {
+  ++counts_.cancelled;
+  End(closure,
+      absl::CancelledError(closure.cancel_requested
+                               ? "the function was cancelled"
+                               : kReschedule),
+      notices);
 }
 
 void ClosureQueue::EndCancelled(const ClosurePtr& closure) {
@@ -554,16 +607,11 @@ void ClosureQueue::EndCancelled(const ClosurePtr& closure) {
   {
     Notices notices(*this);
     const Lock lock(mutex_);
-    asked = Failing() || closure->cancel_requested;
+    asked = phase_ == Phase::kCallingOff || closure->cancel_requested;
     if (asked) {
       in_flight_.erase(closure->step);
-      ++counts_.cancelled;
-      End(*closure,
-          absl::CancelledError(closure->cancel_requested
-                                   ? "the function was cancelled"
-                                   : kReschedule),
-          notices);
-      FinishFailure(notices);
+      EndCalledOff(*closure, notices);
+      FinishCallOff(notices);
     }
   }
   if (!asked) GiveBack(closure, Return::kUnused, "", absl::OkStatus());
@@ -577,13 +625,12 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
   in_flight_.erase(closure->step);
   if (why == Return::kLost) closure->lost_with.push_back(worker);
   if (why == Return::kServer) ++closure->server_failures;
-  if (Failing() || closure->cancel_requested) {
-    ++counts_.cancelled;
-    End(*closure,
-        absl::CancelledError(closure->cancel_requested
-                                 ? "the function was cancelled"
-                                 : kReschedule),
-        notices);
+  // What would have to begin again is not begun for an error that will call it
+  // off.
+  const bool begun = why != Return::kUnused;
+  if (phase_ == Phase::kCallingOff || closure->cancel_requested ||
+      (Failing() && begun)) {
+    EndCalledOff(*closure, notices);
   } else if (closure->lost_with.size() >= options_.poison_limit) {
     const std::string workers = absl::StrJoin(closure->lost_with, ", ");
     absl::Status status = absl::AbortedError(absl::StrCat(
@@ -595,11 +642,11 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
     ++counts_.poisoned;
     ++counts_.failed;
     End(*closure, status, notices);
-    BeginFailure(status, notices);
+    AddError(status, notices);
   } else if (closure->server_failures >= options_.server_limit) {
     ++counts_.failed;
     End(*closure, reason, notices);
-    BeginFailure(reason, notices);
+    AddError(reason, notices);
   } else {
     if (why == Return::kLost) ++counts_.lost_retries;
     if (why == Return::kServer || why == Return::kAway) {
@@ -611,7 +658,7 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
     returned_.emplace(closure->step, closure);
     notices.Work();
   }
-  FinishFailure(notices);
+  FinishCallOff(notices);
 }
 
 void ClosureQueue::Absolve(Closure& closure, const std::string& worker) {
@@ -634,7 +681,7 @@ RoundRules ClosureQueue::rules() const {
 std::optional<RoundDecision> ClosureQueue::NextCommit() {
   const Lock lock(mutex_);
   // Rounds that a failure has cut into are given up, once all has ended.
-  if (!drained_) return std::nullopt;
+  if (Failing() && phase_ != Phase::kCalledOff) return std::nullopt;
   return rounds_.NextCommit();
 }
 
@@ -670,7 +717,7 @@ QueueCounts ClosureQueue::counts() const {
   counts.in_flight = in_flight_.size();
   counts.watermark = std::min(ledger_.watermark(), rounds_.FirstOpenStep() - 1);
   counts.round = rounds_.committed();
-  counts.error = errors_.empty() ? broken_ : errors_.front();
+  counts.error = PendingError();
   return counts;
 }
 

@@ -1,11 +1,13 @@
 // The closures that are to run, and the contract of Schedule, Join and errors.
 //
 // A closure is queued, in flight with a worker, or done. One whose worker was
-// lost goes back to the front of the queue, whatever the bound. The first
-// failure calls off everything: nothing is given out any more, what is in
-// flight is cancelled and waited for, what is queued is cancelled; then the
-// next call of Put, Join or Done reports it, once, and all is as at the
-// beginning.
+// lost goes back to the front of the queue, whatever the bound. A closure that
+// fails changes nothing for the others until Put, Join or Done is called, or
+// while one of them is waiting. That call calls off everything: nothing more is
+// given out, what is in flight is cancelled and waited for, and what is queued
+// or was lost with its worker is cancelled. Then the first error is reported,
+// once, and all is as at the beginning. Closures that fail by themselves
+// meanwhile keep their own errors, and LastErrors lists them all.
 #pragma once
 
 #include <atomic>
@@ -97,8 +99,8 @@ class ClosureQueue {
   // The highest number that a step has.
   uint64_t last_step() const;
 
-  // Whether nothing is queued or in flight. Reports a pending error, after
-  // waiting for what is in flight to end.
+  // Whether nothing is queued or in flight. Never waits: while an error is
+  // pending it is false until what is in flight has ended, and then reports it.
   absl::StatusOr<bool> Done();
 
   // All errors of the failure that was reported last.
@@ -157,7 +159,8 @@ class ClosureQueue {
   // Somebody would take more if there were more: on_work is called when
   // something is put.
   void WantMore();
-  // How one ended that is in flight.
+  // How one ended that is in flight. One that fails after its own cancellation
+  // was asked for counts as cancelled.
   void Finish(const ClosurePtr& closure, EncodedValue value);
   void Fail(const ClosurePtr& closure, const absl::Status& status);
   // By cancellation, or else, if nobody has asked for that, it is given back.
@@ -168,11 +171,12 @@ class ClosureQueue {
   // The worker had not died after all.
   void Absolve(Closure& closure, const std::string& worker);
 
-  // A failure of the job itself, until it is mended: everything is called off,
-  // and every call reports it.
+  // A failure of the job itself, until it is mended: everything is called off
+  // at once, and every call reports it.
   void Break(const absl::Status& status);
   void Mend();
-  // A failure that is none of a closure's, reported once.
+  // A failure that is none of a closure's, reported once: everything is called
+  // off at once.
   void FailAll(const absl::Status& status);
 
   // Rounds; as in RoundBook.
@@ -197,14 +201,24 @@ class ClosureQueue {
 
   // With the lock held. What is to be called without it goes into `notices`.
   void End(Closure& closure, const absl::Status& status, Notices& notices);
-  void BeginFailure(const absl::Status& status, Notices& notices);
-  // Once nothing is in flight any more after a failure.
-  void FinishFailure(Notices& notices);
+  // By its own cancellation or by a failure of others.
+  void EndCalledOff(Closure& closure, Notices& notices);
+  void AddError(const absl::Status& status, Notices& notices);
+  // Begins to call off everything, unless that has begun.
+  void CallOff(Notices& notices);
+  // Ends it once nothing is in flight any more.
+  void FinishCallOff(Notices& notices);
   bool Failing() const { return !errors_.empty() || !broken_.ok(); }
-  bool Drained() const { return in_flight_.empty() && drained_; }
+  const absl::Status& PendingError() const {
+    return errors_.empty() ? broken_ : errors_.front();
+  }
+  // While Failing: the error, once everything has been called off.
+  std::optional<absl::Status> TryReport(Notices& notices);
   // The pending error, which counts as reported.
   absl::Status TakeError();
   bool Full() const;
+  // The next closure that may be given out now, taken out of its queue.
+  ClosurePtr PopNext();
   // The next one that was not in flight before, and may be given out now.
   std::deque<ClosurePtr>::iterator NextFresh();
   // While held: what has begun of a round would be lost without the rest of it.
@@ -240,10 +254,14 @@ class ClosureQueue {
   StepLedger order_;
   std::map<uint64_t, uint64_t> other_steps_;  // no closures: their order
   RoundBook rounds_;
-  size_t held_ = 0;                   // calls of Hold
-  uint64_t begun_round_ = 0;          // the last one that a Take has begun
-  bool hungry_ = true;                // a Take found nothing
-  bool drained_ = true;               // what a failure called off has ended
+  size_t held_ = 0;           // calls of Hold
+  uint64_t begun_round_ = 0;  // the last one that a Take has begun
+  bool hungry_ = true;        // a Take found nothing
+  // Whether closures are given out; what is in flight is being cancelled; or
+  // all that an error has called off has ended, and the error is to be
+  // reported.
+  enum class Phase : uint8_t { kRunning, kCallingOff, kCalledOff };
+  Phase phase_ = Phase::kRunning;
   std::vector<absl::Status> errors_;  // of the failure that is pending
   std::vector<absl::Status> last_errors_;
   absl::Status broken_;

@@ -1,8 +1,10 @@
 #include "coordinator/closure_queue.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -12,6 +14,8 @@
 namespace capstan {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
 using testing::StatusIs;
@@ -103,7 +107,7 @@ TEST_F(ClosureQueueTest, JoinSaysWhatIsLeftAtItsDeadline) {
   queue_.Take();
   EXPECT_THAT(queue_.Join(Duration(1)),
               StatusIs(absl::StatusCode::kDeadlineExceeded,
-                       HasSubstr("1 functions are queued, 1 run: step 1 "
+                       HasSubstr("1 function queued, 1 running: step 1 "
                                  "('f')")));
 }
 
@@ -134,7 +138,6 @@ TEST_F(ClosureQueueTest, APutAfterAFailureReportsItAndTheNextOneWorks) {
   const ClosurePtr queued = Put();
   ASSERT_EQ(queue_.Take(), failing);
   queue_.Fail(failing, absl::InternalError("boom"));
-  EXPECT_EQ(cancels_, 1);
   EXPECT_THAT(queue_.Put(NewClosure()),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("boom")));
   EXPECT_TRUE(queue_.IsDone(*queued));
@@ -158,6 +161,81 @@ TEST_F(ClosureQueueTest, AnErrorIsReportedByDone) {
   queue_.Fail(queue_.Take(), absl::InternalError("boom"));
   EXPECT_THAT(queue_.Done(), StatusIs(absl::StatusCode::kInternal));
   EXPECT_TRUE(Idle());
+}
+
+// Nobody has called, so the others are not disturbed.
+TEST_F(ClosureQueueTest, AFailureCallsOffNothingUntilSomebodyCalls) {
+  const std::vector<std::function<bool()>> calls = {
+      [&] { return *queue_.TryPut(NewClosure()); },
+      [&] { return queue_.TryJoin(queue_.last_put()).has_value(); },
+      [&] { return *queue_.Done(); }};
+  for (const std::function<bool()>& call : calls) {
+    cancels_ = 0;
+    const ClosurePtr failing = Put();
+    const ClosurePtr running = Put();
+    const ClosurePtr queued = Put();
+    const ClosurePtr last = Put();
+    queue_.Take();
+    queue_.Take();
+    queue_.Fail(failing, absl::InternalError("boom"));
+    EXPECT_EQ(cancels_, 0);
+    EXPECT_EQ(queue_.Take(), queued);
+    queue_.GiveBack(queued, Return::kUnused, "", absl::OkStatus());
+    EXPECT_EQ(queue_.Take(), queued) << "as if nothing had failed";
+    EXPECT_FALSE(call());
+    EXPECT_EQ(cancels_, 1);
+    EXPECT_EQ(queue_.Take(), nullptr);
+    queue_.Finish(running, {});
+    EXPECT_FALSE(call()) << "one is still in flight";
+    queue_.EndCancelled(queued);
+    EXPECT_THAT(queue_.StatusOf(*last), StatusIs(absl::StatusCode::kCancelled));
+    EXPECT_THAT(queue_.Done(), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_TRUE(Idle());
+    EXPECT_EQ(cancels_, 1);
+  }
+}
+
+TEST_F(ClosureQueueTest, WhatFailsByItselfWhenCalledOffKeepsItsError) {
+  const ClosurePtr first = Put();
+  const ClosurePtr second = Put();
+  const ClosurePtr third = Put();
+  for (int i = 0; i < 3; ++i) queue_.Take();
+  queue_.Fail(first, absl::InternalError("boom"));
+  EXPECT_THAT(queue_.Done(), IsOkAndHolds(false));
+  queue_.Fail(second, absl::DataLossError("my own"));
+  queue_.EndCancelled(third);
+  EXPECT_THAT(queue_.StatusOf(*second), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(queue_.StatusOf(*third), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(queue_.Done(), StatusIs(absl::StatusCode::kInternal,
+                                      HasSubstr("boom (and 1 more error)")));
+  EXPECT_THAT(queue_.LastErrors(),
+              ElementsAre(StatusIs(absl::StatusCode::kInternal),
+                          StatusIs(absl::StatusCode::kDataLoss)));
+}
+
+TEST_F(ClosureQueueTest, WhatFailsAfterItsOwnCancellationIsCancelled) {
+  const ClosurePtr closure = Put();
+  queue_.Take();
+  queue_.Cancel(*closure);
+  queue_.Fail(closure, absl::InternalError("because it was told to end"));
+  EXPECT_THAT(queue_.StatusOf(*closure),
+              StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_TRUE(Idle());
+  EXPECT_EQ(queue_.counts().failed, 0u);
+}
+
+TEST_F(ClosureQueueTest, AJoinThatTimesOutNamesThePendingError) {
+  const ClosurePtr failing = Put();
+  const ClosurePtr running = Put();
+  queue_.Take();
+  queue_.Take();
+  queue_.Fail(failing, absl::InternalError("boom"));
+  EXPECT_THAT(queue_.Join(Duration(1)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("an error is pending"),
+                             HasSubstr("boom"), HasSubstr("1 running"))));
+  queue_.EndCancelled(running);
+  EXPECT_THAT(queue_.Join(kEver), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST_F(ClosureQueueTest, AnErrorIsNotReportedBeforeAllInFlightHasEnded) {
@@ -196,7 +274,7 @@ TEST_F(ClosureQueueTest, AllErrorsOfAFailureAreKept) {
   queue_.Fail(b, absl::DataLossError("second"));
   EXPECT_THAT(queue_.Join(kEver),
               StatusIs(absl::StatusCode::kInternal,
-                       HasSubstr("first (and 1 more errors)")));
+                       HasSubstr("first (and 1 more error)")));
   const std::vector<absl::Status> errors = queue_.LastErrors();
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_THAT(errors[1], StatusIs(absl::StatusCode::kDataLoss));
@@ -334,6 +412,24 @@ TEST_F(ClosureQueueTest, ABrokenJobIsReportedByEveryCallUntilItIsMended) {
   EXPECT_NE(queue_.Take(), nullptr);
 }
 
+TEST_F(ClosureQueueTest, AJobThatIsMendedInTimeGoesOn) {
+  ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true}));
+  const ClosurePtr a = Put();
+  const ClosurePtr b = Put();
+  queue_.Take();
+  queue_.Take();
+  queue_.Break(absl::UnavailableError("ps/1 is lost"));
+  queue_.Finish(a, {});
+  queue_.Mend();
+  // It was told to end, and nobody has asked for that any more.
+  queue_.EndCancelled(b);
+  EXPECT_EQ(queue_.Take(), b);
+  queue_.Finish(b, {});
+  ASSERT_TRUE(queue_.NextCommit());
+  queue_.Committed(1);
+  EXPECT_OK(queue_.Join(kEver));
+}
+
 TEST_F(ClosureQueueTest, TheWatermarkIsBelowTheFirstStepThatIsNotOver) {
   Put();
   Put();
@@ -411,6 +507,24 @@ TEST_F(ClosureQueueTest, AFailureGivesUpTheRoundsThatAreNotCommitted) {
   EXPECT_EQ(*decision, (RoundDecision{.round = 1, .replicas = {}}));
   queue_.Committed(1);
   EXPECT_EQ(Put()->place, (RoundPlace{2, 0}));
+}
+
+// Else whoever fetches one of them would wait for ever.
+TEST_F(ClosureQueueTest, WhatWaitsForARoundThatHasFailedIsCalledOff) {
+  ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true}));
+  const ClosurePtr failing = Put();
+  const ClosurePtr beside = Put();
+  const ClosurePtr behind = Put();
+  EXPECT_EQ(queue_.Take(), failing);
+  queue_.Fail(failing, absl::InternalError("boom"));
+  EXPECT_EQ(queue_.Take(), beside);
+  EXPECT_EQ(queue_.Take(), nullptr);
+  EXPECT_FALSE(queue_.IsDone(*behind)) << "something is still in flight";
+  queue_.Finish(beside, {});
+  EXPECT_EQ(queue_.NextCommit(), std::nullopt);
+  EXPECT_EQ(queue_.Take(), nullptr);
+  EXPECT_THAT(queue_.StatusOf(*behind), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(queue_.Join(kEver), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST_F(ClosureQueueTest, RangesOfDataAreUsedOrGoBack) {

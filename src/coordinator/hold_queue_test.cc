@@ -60,7 +60,7 @@ TEST_F(HoldQueueTest, WhileHeldNothingBeginsAndWhatRunsIsWaitedFor) {
   EXPECT_EQ(queue_.Take(), nullptr);
   EXPECT_THAT(queue_.AwaitQuiet(kNow),
               StatusIs(absl::StatusCode::kDeadlineExceeded,
-                       HasSubstr("1 functions are queued, 1 run: step 1")));
+                       HasSubstr("1 function queued, 1 running: step 1")));
   auto quiet =
       std::async(std::launch::async, [&] { return queue_.AwaitQuiet(kEver); });
   Finish(a);

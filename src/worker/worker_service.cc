@@ -262,7 +262,10 @@ Task<ServerReply> WorkerService::Core::RunEntry(std::shared_ptr<Entry> entry,
     if (!want_value) *value = EncodedValue();
     co_return ValueReply(std::move(reply), *std::move(value));
   }
-  if (entry->step.cancelled()) {
+  // One that fails by itself keeps its error, although it was told to end; but
+  // a worker that leaves has it run again elsewhere.
+  if (entry->step.cancelled() &&
+      (leaving_ || absl::IsCancelled(value.status()))) {
     ++cancelled_;
     reply.end = leaving_ ? RunEnd::kLeaving : RunEnd::kCancelled;
   } else {

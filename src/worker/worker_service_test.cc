@@ -82,8 +82,8 @@ class FakeRunner final : public Runner {
     co_await place->second.Wait();
     ends_.erase(number);
     std::erase(running, number);
-    if (step.cancelled()) co_return absl::CancelledError("told to");
     if (arguments.bytes == "fail") co_return absl::DataLossError("failed");
+    if (step.cancelled()) co_return absl::CancelledError("told to");
     if (arguments.bytes == "resource") finder(7);
     EncodedValue value;
     value.bytes = "value of " + arguments.bytes;
@@ -405,6 +405,29 @@ TEST_F(WorkerServiceTest, ACancellationMayOvertakeItsClosure) {
   EXPECT_THAT(runner_.running, ElementsAre(1));
   Release(1);
   ASSERT_OK(End(again));
+}
+
+TEST_F(WorkerServiceTest, AClosureThatFailsByItselfKeepsItsError) {
+  ASSERT_OK(Attach(1));
+  Pending fails = Run(1, 1, "fail");
+  Pending ends = Run(1, 2);
+  ASSERT_OK(Cancel(1, {1, 2}));
+  Release(1);
+  Release(2);
+  absl::StatusOr<RunReply> end = End(fails);
+  ASSERT_OK(end);
+  EXPECT_EQ(end->end, RunEnd::kFailed);
+  EXPECT_THAT(end->error, StatusIs(absl::StatusCode::kDataLoss));
+  end = End(ends);
+  ASSERT_OK(end);
+  EXPECT_EQ(end->end, RunEnd::kCancelled);
+  // It runs again elsewhere, so nothing is lost.
+  Pending left = Run(1, 3, "fail");
+  service_.Leave();
+  Release(3);
+  end = End(left);
+  ASSERT_OK(end);
+  EXPECT_EQ(end->end, RunEnd::kLeaving);
 }
 
 TEST_F(WorkerServiceTest, AClosureEndsWhenItsCallerIsGone) {

@@ -253,13 +253,44 @@ TEST_P(CancellationTest, JoinGivesUpAtItsDeadlineAndSaysWhatIsLeft) {
   EXPECT_THAT(
       ErrorOf([&] { job.coordinator.Join(std::chrono::milliseconds(1)); }),
       IsError(ErrorCode::kDeadlineExceeded,
-              AllOf(HasSubstr("2 functions are queued"), HasSubstr("1 run"),
+              AllOf(HasSubstr("2 functions queued"), HasSubstr("1 running"),
                     HasSubstr("step 1 ('slow')"))));
   EXPECT_FALSE(job.coordinator.Done()) << "nothing was ended by that";
   end.Open();
   job.coordinator.Join(std::chrono::minutes(1));
   EXPECT_EQ(job.coordinator.Status().finished, 3u);
   job.coordinator.Join(std::chrono::nanoseconds(0));
+}
+
+// The error waits for a function that does not look; nobody else does.
+TEST_P(CancellationTest, DoneAndJoinWithADeadlineDoNotWaitForAStubbornOne) {
+  Definitions definitions;
+  Door begun;
+  Door end;
+  const auto stubborn = definitions.AddFunction("stubborn", [&] {
+    begun.Open();
+    end.Wait();
+  });
+  const auto fail = definitions.AddFunction("fail", [&](WorkerContext& w) {
+    begun.Wait(w);
+    throw Error(ErrorCode::kInternal, "no");
+  });
+  Job job(definitions, 2, 1, options_);
+  const RemoteValue<void> running = job.coordinator.Schedule(stubborn);
+  const RemoteValue<void> failing = job.coordinator.Schedule(fail);
+  EXPECT_THROW(failing.Fetch(), Error);
+  EXPECT_FALSE(job.coordinator.Done());
+  EXPECT_THAT(
+      ErrorOf([&] { job.coordinator.Join(std::chrono::milliseconds(1)); }),
+      IsError(ErrorCode::kDeadlineExceeded,
+              AllOf(HasSubstr("an error is pending"), HasSubstr("'fail'"),
+                    HasSubstr("step 1 ('stubborn')"))));
+  EXPECT_FALSE(job.coordinator.Done());
+  end.Open();
+  running.Fetch();
+  EXPECT_THAT(ErrorOf([&] { job.coordinator.Done(); }),
+              IsError(ErrorCode::kInternal, HasSubstr("no")));
+  EXPECT_TRUE(job.coordinator.Done());
 }
 
 // --- The end of a cluster. Behaviour 39.

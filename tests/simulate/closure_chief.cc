@@ -143,13 +143,22 @@ class ClosureChief {
     co_await Put(closure);
   }
 
+  absl::StatusOr<bool> TryPut(const ClosureQueue::ClosurePtr& closure) {
+    context_.judge.OnCall(queue());
+    return queue().TryPut(closure);
+  }
+  std::optional<absl::Status> TryJoin(uint64_t last) {
+    context_.judge.OnCall(queue());
+    return queue().TryJoin(last);
+  }
+
   Task<> Put(ClosureQueue::ClosurePtr closure) {
     const size_t number = context_.judge.num_closures() - 1;
     context_.progress = absl::StrCat("closure ", number, " finds no place");
-    absl::StatusOr<bool> put = queue().TryPut(closure);
+    absl::StatusOr<bool> put = TryPut(closure);
     while (put.ok() && !*put) {
       co_await seat_.Change();
-      put = queue().TryPut(closure);
+      put = TryPut(closure);
     }
     if (!put.ok()) {
       context_.judge.OnRefused(number);
@@ -182,10 +191,10 @@ class ClosureChief {
   Task<bool> Join() {
     const uint64_t last = queue().last_put();
     context_.progress = absl::StrCat("Join does not return, for step ", last);
-    std::optional<absl::Status> status = queue().TryJoin(last);
+    std::optional<absl::Status> status = TryJoin(last);
     while (!status) {
       co_await seat_.Change();
-      status = queue().TryJoin(last);
+      status = TryJoin(last);
     }
     if (!status->ok()) {
       absl::Status error = *std::move(status);

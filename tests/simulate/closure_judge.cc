@@ -195,9 +195,17 @@ void ClosureJudge::CheckStatus(const Record& record) {
   }
 }
 
+void ClosureJudge::OnCall(const ClosureQueue& queue) {
+  called_ |= !queue.counts().error.ok();
+}
+
 bool ClosureJudge::CalledOff(const Record& record) const {
   // Reported since it was put, or still to be.
   if (server_scares_ > 0 || reports_ != record.reports) return true;
+  // What was lost with its worker does not begin again, and what waits for a
+  // round that has failed is called off by itself.
+  const bool lost = !record.closure->lost_with.empty();
+  if (!called_ && !lost && !options_.sync()) return false;
   return std::any_of(records_.begin(), records_.end(),
                      [&](const Record& other) {
                        return other.put && other.reports == reports_ &&
@@ -294,6 +302,7 @@ void ClosureJudge::OnError(const absl::Status& status,
   }
   called_off_.emplace_back(joined_step_ + 1, last_step_);
   unreported_ = false;
+  called_ = false;
   first_unjoined_ = records_.size();
   ++reports_;
   ++tally_.late;

@@ -51,6 +51,9 @@ class ClosureJudge {
   void OnRefused(size_t number) { records_[number].refused = true; }
   // The program cancels one that it has put before; null if there is none.
   ClosurePtr ChooseToCancel(Random& random);
+  // The program is about to call the queue: from then on an error that is
+  // pending calls off the others.
+  void OnCall(const ClosureQueue& queue);
   // The queue says that it has ended.
   void OnEnded(size_t number);
   // A call reported an error; `queue` as it is right after.
@@ -137,7 +140,8 @@ class ClosureJudge {
   std::string NameOfShard(size_t table, DigitVariable variable,
                           size_t shard) const;
   void CheckStatus(const Record& record);
-  // Whether a failure can have cancelled it.
+  // Whether a failure can have cancelled it: one of which the program has been
+  // told, or is about to be.
   bool CalledOff(const Record& record) const;
   void CheckPoison(const Record& record);
   void CheckValue(const Record& record);
@@ -162,6 +166,7 @@ class ClosureJudge {
   std::map<uint64_t, std::vector<uint32_t>> used_;
   uint64_t reports_ = 0;     // of errors
   bool unreported_ = false;  // a closure has failed since
+  bool called_ = false;      // the program has called since
   size_t first_unjoined_ = 0;
   uint64_t server_scares_ = 0;
   // The steps that an error has called off may have been any of these.
