@@ -156,7 +156,8 @@ struct CoordinatorOptions {
   std::size_t queue_capacity = std::size_t{256} * 1024;
   // A function is given up when so many workers were lost with it.
   int max_lost_workers = 3;
-  // How many functions a worker has at hand beyond those that it runs.
+  // How many functions a worker has at hand beyond those that it is running.
+  // They go to other workers if those have nothing to do.
   int queued_per_worker = 2;
   // The most bytes of tensors that a result may have.
   std::uint64_t max_result_bytes = std::uint64_t{1} << 30;

@@ -105,10 +105,14 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   // A failure to settle a round; it is tried again.
   Task<> AfterFailure(absl::Status status);
   void LookAtWorkers(MonotonicTime now);
+  // Has closures that wait behind long ones brought back for workers that have
+  // nothing to do.
+  void Rebalance(MonotonicTime now);
   void MeasureRate(MonotonicTime now);
   static Task<> Watch(std::shared_ptr<Core> self);
   Task<> Pause(Timer& timer, Duration duration);
   size_t NumUnready() const;
+  size_t NumIdle() const;
 
   Clock& clock_;
   const Logger logger_;
@@ -217,7 +221,7 @@ LinkContext Dispatcher::Core::MakeContext() {
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },
           .next_session = [this] { return ++last_session_; },
-          .num_unready = [this] { return NumUnready(); },
+          .num_idle = [this] { return NumIdle(); },
           .is_away =
               [this](const std::string& task) { return servers_.IsAway(task); },
           .on_ready = [this] { Kick(); }};
@@ -508,6 +512,7 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
     self->MeasureRate(now);
     // A worker may have rested enough.
     self->Kick();
+    self->Rebalance(now);
     co_await self->Pause(*self->monitor_timer_, kLook);
   }
   --self->loops_;
@@ -518,6 +523,36 @@ size_t Dispatcher::Core::NumUnready() const {
   return static_cast<size_t>(
       std::count_if(links_.begin(), links_.end(),
                     [](const auto& item) { return !item.second->ready(); }));
+}
+
+size_t Dispatcher::Core::NumIdle() const {
+  return static_cast<size_t>(
+      std::count_if(links_.begin(), links_.end(), [](const auto& item) {
+        return !item.second->ready() || item.second->free_places() > 0;
+      }));
+}
+
+void Dispatcher::Core::Rebalance(MonotonicTime now) {
+  size_t places = 0;
+  bool empty = false;
+  for (const auto& [task, link] : links_) {
+    places += link->free_places();
+    empty |= link->free_places() > 0 && link->in_flight() == 0;
+  }
+  if (empty) {
+    for (const auto& [task, link] : links_) link->GiveBackHeld();
+  }
+  // What has come a moment ago will start in time by itself.
+  bool any = true;
+  while (places > 0 && any) {
+    any = false;
+    for (const auto& [task, link] : links_) {
+      if (places == 0) break;
+      if (!link->Recall(now - kLook)) continue;
+      any = true;
+      --places;
+    }
+  }
 }
 
 std::string Dispatcher::Core::Obstacle() const {

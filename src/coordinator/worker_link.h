@@ -49,8 +49,8 @@ struct LinkContext {
   std::function<int()> num_workers;
   // Above all sessions so far.
   std::function<uint64_t()> next_session;
-  // How many workers may become ready soon, and have nothing yet.
-  std::function<size_t()> num_unready;
+  // How many workers have a thread free, or may become ready soon.
+  std::function<size_t()> num_idle;
   // Whether the coordinator does not hear from a server either.
   std::function<bool(const std::string& task)> is_away;
   // Another link may have something to do.
@@ -83,6 +83,14 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // Takes one closure of the queue and sends it. False if there is none.
   bool TakeOne();
 
+  // How many closures it would run at once if it got as many more.
+  size_t free_places() const;
+  // Has the newest closure brought back that was sent up to `since` and has not
+  // started, as far as can be told from here. False if there is none.
+  bool Recall(MonotonicTime since);
+  // The same for a suspect that waits here until the worker has nothing else.
+  void GiveBackHeld();
+
   // Tells the worker to end all closures, or one if it has it.
   void CancelAll();
   void CancelStep(uint64_t step);
@@ -112,6 +120,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   struct Flight {
     ClosurePtr closure;
     MonotonicTime since;
+    bool recalled = false;
   };
   // From one attachment to the loss of the worker.
   struct Session {
@@ -137,7 +146,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   static Task<> RunOne(std::shared_ptr<WorkerLink> self, SessionPtr session,
                        ClosurePtr closure, RunRequest request);
   static Task<> SendCancel(std::shared_ptr<WorkerLink> self, SessionPtr session,
-                           std::vector<uint64_t> steps);
+                           std::vector<uint64_t> steps, bool unless_started);
   static Task<> Probe(std::shared_ptr<WorkerLink> self, SessionPtr session);
   // A small request.
   Task<absl::StatusOr<Reply>> CallWorker(Method method, std::string body,

@@ -58,17 +58,56 @@ bool WorkerLink::CanTake() const {
   const size_t runs = session_->reply.concurrency;
   if (has < runs) return true;
   if (has >= runs + context_.queued_per_worker) return false;
-  // More than it runs only if there is enough for those that have nothing: what
-  // a worker has it keeps.
+  // More than it runs only if there is enough for those that have nothing.
   const size_t queued = context_.queue.queued();
   const bool enough = queued > static_cast<size_t>(context_.num_workers()) ||
-                      queued > context_.num_unready();
+                      queued > context_.num_idle();
   if (!enough) context_.queue.WantMore();
   return enough;
 }
 
 size_t WorkerLink::in_flight() const {
   return session_ == nullptr ? 0 : session_->in_flight.size();
+}
+
+size_t WorkerLink::free_places() const {
+  if (!ready() || !session_->lost.ok() || stopping_ || session_->alone ||
+      held_ != nullptr || context_.clock.Now() < rest_until_) {
+    return 0;
+  }
+  const size_t runs = session_->reply.concurrency;
+  const size_t has = session_->in_flight.size();
+  return has < runs ? runs - has : 0;
+}
+
+void WorkerLink::GiveBackHeld() {
+  if (held_ == nullptr) return;
+  context_.queue.GiveBack(std::exchange(held_, nullptr), Return::kUnused, task_,
+                          absl::OkStatus());
+}
+
+bool WorkerLink::Recall(MonotonicTime since) {
+  if (session_ == nullptr || !session_->lost.ok()) return false;
+  std::vector<std::pair<MonotonicTime, uint64_t>> sent;
+  for (const auto& [step, flight] : session_->in_flight) {
+    sent.emplace_back(flight.since, step);
+  }
+  std::sort(sent.begin(), sent.end());
+  // Those that came first run.
+  while (sent.size() > session_->reply.concurrency) {
+    const auto [at, step] = sent.back();
+    Flight& flight = session_->in_flight.at(step);
+    if (at <= since && !flight.recalled) {
+      flight.recalled = true;
+      std::vector<uint64_t> steps(1, step);
+      Spawn(context_.executor,
+            SendCancel(shared_from_this(), session_, std::move(steps),
+                       /*unless_started=*/true));
+      return true;
+    }
+    sent.pop_back();
+  }
+  return false;
 }
 
 bool WorkerLink::TakeOne() {
@@ -281,7 +320,8 @@ void WorkerLink::CancelAll() {
   for (const auto& [step, flight] : session_->in_flight) steps.push_back(step);
   if (steps.empty()) return;
   Spawn(context_.executor,
-        SendCancel(shared_from_this(), session_, std::move(steps)));
+        SendCancel(shared_from_this(), session_, std::move(steps),
+                   /*unless_started=*/false));
 }
 
 void WorkerLink::CancelStep(uint64_t step) {
@@ -291,15 +331,19 @@ void WorkerLink::CancelStep(uint64_t step) {
   }
   if (session_ == nullptr || !session_->lost.ok()) return;
   if (!session_->in_flight.contains(step)) return;
-  Spawn(context_.executor, SendCancel(shared_from_this(), session_,
-                                      std::vector<uint64_t>(1, step)));
+  std::vector<uint64_t> steps(1, step);
+  Spawn(context_.executor,
+        SendCancel(shared_from_this(), session_, std::move(steps),
+                   /*unless_started=*/false));
 }
 
 Task<> WorkerLink::SendCancel(std::shared_ptr<WorkerLink> self,
-                              SessionPtr session, std::vector<uint64_t> steps) {
+                              SessionPtr session, std::vector<uint64_t> steps,
+                              bool unless_started) {
   CancelRequest request;
   request.session = session->number;
   request.steps = std::move(steps);
+  request.unless_started = unless_started;
   std::string body = EncodeCancelRequest(request);
   const absl::StatusOr<Reply> reply = co_await self->CallWorker(
       Method::kWorkerCancel, std::move(body), kShort, &session->cancellation);

@@ -243,6 +243,7 @@ std::string EncodeCancelRequest(const CancelRequest& request) {
   wire::CancelRequestMessage message;
   message.set_session(request.session);
   message.mutable_steps()->Assign(request.steps.begin(), request.steps.end());
+  message.set_unless_started(request.unless_started);
   return message.SerializeAsString();
 }
 
@@ -252,6 +253,7 @@ absl::StatusOr<CancelRequest> DecodeCancelRequest(std::string_view body) {
   CancelRequest request;
   request.session = message.session();
   request.steps.assign(message.steps().begin(), message.steps().end());
+  request.unless_started = message.unless_started();
   return request;
 }
 

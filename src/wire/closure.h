@@ -73,6 +73,9 @@ struct RunReply {
 struct CancelRequest {
   uint64_t session = 0;
   std::vector<uint64_t> steps;
+  // Those that have begun to run are left alone: the others are wanted
+  // elsewhere.
+  bool unless_started = false;
   friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
 };
 

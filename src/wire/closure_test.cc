@@ -62,7 +62,7 @@ RunReply SomeRunReply() {
 }
 
 CancelRequest SomeCancelRequest() {
-  return {.session = 9, .steps = {1, kLarge}};
+  return {.session = 9, .steps = {1, kLarge}, .unless_started = true};
 }
 
 MakeRequest SomeMakeRequest() {

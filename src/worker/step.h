@@ -71,6 +71,7 @@ class Step {
 
   // It has a thread to run on.
   void Start() { started_ = true; }
+  bool started() const { return started_; }
   RunningClosure Report() const;
 
   // Constant; thread-safe.

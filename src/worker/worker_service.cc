@@ -310,7 +310,10 @@ ServerReply WorkerService::Core::Cancel(const ServerCall& call) {
     const auto [begin, end] = entries_.equal_range(step);
     if (begin == end && early_.size() < kMostEarly) early_.insert(step);
     const std::multimap<uint64_t, std::shared_ptr<Entry>> found(begin, end);
-    for (const auto& [number, entry] : found) entry->Cancel();
+    for (const auto& [number, entry] : found) {
+      if (request->unless_started && entry->step.started()) continue;
+      entry->Cancel();
+    }
   }
   return ServerReply();
 }

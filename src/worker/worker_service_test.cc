@@ -186,9 +186,11 @@ class WorkerServiceTest : public ::testing::Test {
                  Closure(session, step, std::move(arguments)));
   }
 
-  absl::Status Cancel(uint64_t session, std::vector<uint64_t> steps) {
+  absl::Status Cancel(uint64_t session, std::vector<uint64_t> steps,
+                      bool unless_started = false) {
     const CancelRequest request = {.session = session,
-                                   .steps = std::move(steps)};
+                                   .steps = std::move(steps),
+                                   .unless_started = unless_started};
     return Ask(Method::kWorkerCancel, EncodeCancelRequest(request)).status;
   }
 
@@ -390,6 +392,29 @@ TEST_F(WorkerServiceTest, NoMoreRunAtOnceThanItHasThreads) {
   EXPECT_EQ(service_.Report().finished, 4u);
   EXPECT_EQ(service_.Report().cancelled, 1u);
   EXPECT_TRUE(service_.Report().running.empty());
+}
+
+TEST_F(WorkerServiceTest, WhatHasNotStartedIsGivenBackWhenItIsRecalled) {
+  ASSERT_OK(Attach(1));
+  Pending first = Run(1, 1);
+  Pending second = Run(1, 2);
+  Pending waits = Run(1, 3);
+  ASSERT_OK(Cancel(1, {1, 3, 4}, /*unless_started=*/true));
+  absl::StatusOr<RunReply> end = End(waits);
+  ASSERT_OK(end);
+  EXPECT_EQ(end->end, RunEnd::kCancelled);
+  // It has not come yet.
+  Pending late = Run(1, 4);
+  end = End(late);
+  ASSERT_OK(end);
+  EXPECT_EQ(end->end, RunEnd::kCancelled);
+  for (Pending* running : {&first, &second}) {
+    EXPECT_FALSE(running->done());
+    Release(running == &first ? 1 : 2);
+    end = End(*running);
+    ASSERT_OK(end);
+    EXPECT_EQ(end->end, RunEnd::kDone) << "it was left alone";
+  }
 }
 
 TEST_F(WorkerServiceTest, ACancellationMayOvertakeItsClosure) {
