@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -73,8 +74,12 @@ class CAPSTAN_EXPORT RemoteValueBase {
   struct State;
   friend class ClusterCoordinator;
   explicit RemoteValueBase(std::shared_ptr<State> state);
-  // Waits for the value.
-  const EncodedValue& Await(std::chrono::nanoseconds timeout) const;
+  // How long to wait for a value, and since when.
+  struct Patience {
+    std::chrono::steady_clock::time_point since;
+    std::chrono::nanoseconds timeout;
+  };
+  const EncodedValue& Await(const Patience& patience) const;
   void CallWhenReady(std::function<void()> callback) const;
 
  private:
@@ -92,13 +97,7 @@ class RemoteValue : public RemoteValueBase {
   // because another one failed; kDeadlineExceeded, naming the step, after
   // `timeout`.
   T Fetch(std::chrono::nanoseconds timeout = kForever) const {
-    const EncodedValue& value = Await(timeout);
-    if constexpr (!std::is_void_v<T>) {
-      ValueReader reader(value);
-      T result = Type<T>::Read(reader);
-      reader.End();
-      return result;
-    }
+    return FetchWith({std::chrono::steady_clock::now(), timeout});
   }
 
   // Calls `callback` with this value once it is ready, at once if it is, on a
@@ -113,6 +112,16 @@ class RemoteValue : public RemoteValueBase {
   friend class ClusterCoordinator;
   explicit RemoteValue(std::shared_ptr<State> state)
       : RemoteValueBase(std::move(state)) {}
+
+  T FetchWith(const Patience& patience) const {
+    const EncodedValue& value = Await(patience);
+    if constexpr (!std::is_void_v<T>) {
+      ValueReader reader(value);
+      T result = Type<T>::Read(reader);
+      reader.End();
+      return result;
+    }
+  }
 };
 
 template <typename T>
@@ -262,11 +271,15 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   // part again. Save before, as the values are lost here, too.
   std::vector<std::string> Recover(const RecoverOptions& options = {});
 
-  // As in WorkerContext, from here.
-  Tensor Read(const std::string& variable);
-  std::vector<Tensor> ReadAll(const std::vector<std::string>& variables);
+  // As in WorkerContext, from here. Reading throws kDeadlineExceeded, naming
+  // the server, after `timeout`, even while values arrive.
+  Tensor Read(const std::string& variable,
+              std::chrono::nanoseconds timeout = kForever);
+  std::vector<Tensor> ReadAll(const std::vector<std::string>& variables,
+                              std::chrono::nanoseconds timeout = kForever);
   Tensor ReadRows(const std::string& variable,
-                  std::span<const std::int64_t> ids);
+                  std::span<const std::int64_t> ids,
+                  std::chrono::nanoseconds timeout = kForever);
   UpdateResult Apply(Operation operation,
                      const std::vector<VariableUpdate>& updates);
   UpdateResult Assign(const std::string& variable, const Tensor& value) {
@@ -311,10 +324,11 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   bool Done();
 
   // The results in vectors, maps, tuples, pairs and optionals of RemoteValues,
-  // with everything else left as it is.
+  // with everything else left as it is. Throws as RemoteValue::Fetch does;
+  // kDeadlineExceeded, naming the step, if not all are there after `timeout`.
   template <typename T>
-  auto Fetch(const T& structure) {
-    return FetchIn(structure);
+  auto Fetch(const T& structure, std::chrono::nanoseconds timeout = kForever) {
+    return FetchIn(structure, {std::chrono::steady_clock::now(), timeout});
   }
 
   // All errors of the failure that was thrown last, the first one first.
@@ -362,39 +376,50 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   std::shared_ptr<const std::uint64_t> AddResource(
       std::shared_ptr<const ResourceInfo> info);
 
+  using Patience = RemoteValueBase::Patience;
   template <typename T>
-  static T FetchIn(const RemoteValue<T>& value) {
-    return value.Fetch();
+  static T FetchIn(const RemoteValue<T>& value, const Patience& patience) {
+    return value.FetchWith(patience);
   }
   template <typename T>
-  static auto FetchIn(const std::vector<T>& items) {
-    std::vector<decltype(FetchIn(items.front()))> values;
+  static auto FetchIn(const std::vector<T>& items, const Patience& patience) {
+    std::vector<decltype(FetchIn(items.front(), patience))> values;
     values.reserve(items.size());
-    for (const T& item : items) values.push_back(FetchIn(item));
+    for (const T& item : items) values.push_back(FetchIn(item, patience));
     return values;
   }
   template <typename K, typename V>
-  static auto FetchIn(const std::map<K, V>& items) {
-    std::map<K, decltype(FetchIn(items.begin()->second))> values;
-    for (const auto& [key, item] : items) values.emplace(key, FetchIn(item));
+  static auto FetchIn(const std::map<K, V>& items, const Patience& patience) {
+    std::map<K, decltype(FetchIn(items.begin()->second, patience))> values;
+    for (const auto& [key, item] : items) {
+      values.emplace(key, FetchIn(item, patience));
+    }
     return values;
   }
   template <typename... Ts>
-  static auto FetchIn(const std::tuple<Ts...>& items) {
+  static auto FetchIn(const std::tuple<Ts...>& items,
+                      const Patience& patience) {
     return std::apply(
-        [](const Ts&... item) {
-          return std::tuple<decltype(FetchIn(item))...>{FetchIn(item)...};
+        [&](const Ts&... item) {
+          return std::tuple<decltype(FetchIn(item, patience))...>{
+              FetchIn(item, patience)...};
         },
         items);
   }
   template <typename A, typename B>
-  static auto FetchIn(const std::pair<A, B>& items) {
-    return std::pair<decltype(FetchIn(items.first)),
-                     decltype(FetchIn(items.second))>{FetchIn(items.first),
-                                                      FetchIn(items.second)};
+  static auto FetchIn(const std::pair<A, B>& items, const Patience& patience) {
+    return std::pair<decltype(FetchIn(items.first, patience)),
+                     decltype(FetchIn(items.second, patience))>{
+        FetchIn(items.first, patience), FetchIn(items.second, patience)};
   }
   template <typename T>
-  static T FetchIn(const T& other) {
+  static auto FetchIn(const std::optional<T>& item, const Patience& patience) {
+    std::optional<decltype(FetchIn(*item, patience))> value;
+    if (item) value = FetchIn(*item, patience);
+    return value;
+  }
+  template <typename T>
+  static T FetchIn(const T& other, const Patience& /*patience*/) {
     return other;
   }
 

@@ -60,10 +60,11 @@ void RemoteValueBase::Cancel() const {
   state_->queue->Cancel(*state_->closure);
 }
 
-const EncodedValue& RemoteValueBase::Await(
-    std::chrono::nanoseconds timeout) const {
+const EncodedValue& RemoteValueBase::Await(const Patience& patience) const {
   const Closure& closure = *state_->closure;
-  if (!state_->queue->Wait(closure, timeout)) {
+  const std::chrono::nanoseconds timeout = patience.timeout;
+  const auto waited = std::chrono::steady_clock::now() - patience.since;
+  if (!state_->queue->Wait(closure, timeout - waited)) {
     throw Error(
         ErrorCode::kDeadlineExceeded,
         absl::StrCat("step ", closure.step, " ('", closure.function->name,
@@ -137,22 +138,25 @@ void ClusterCoordinator::SetLearningRate(
                                    variables, rate)));
 }
 
-Tensor ClusterCoordinator::Read(const std::string& variable) {
-  return std::move(ReadAll({variable}).front());
+Tensor ClusterCoordinator::Read(const std::string& variable,
+                                std::chrono::nanoseconds timeout) {
+  return std::move(ReadAll({variable}, timeout).front());
 }
 
 std::vector<Tensor> ClusterCoordinator::ReadAll(
-    const std::vector<std::string>& variables) {
-  return ValueOrThrow(
-      RunOn(impl_->executor, impl_->dispatcher.variables().Read(variables)));
+    const std::vector<std::string>& variables,
+    std::chrono::nanoseconds timeout) {
+  return ValueOrThrow(RunOn(
+      impl_->executor, impl_->dispatcher.variables().Read(variables, timeout)));
 }
 
 Tensor ClusterCoordinator::ReadRows(const std::string& variable,
-                                    std::span<const int64_t> ids) {
+                                    std::span<const int64_t> ids,
+                                    std::chrono::nanoseconds timeout) {
   std::vector<int64_t> copy(ids.begin(), ids.end());
   return ValueOrThrow(
-      RunOn(impl_->executor,
-            impl_->dispatcher.variables().ReadRows(variable, std::move(copy))));
+      RunOn(impl_->executor, impl_->dispatcher.variables().ReadRows(
+                                 variable, std::move(copy), timeout)));
 }
 
 bool ClusterCoordinator::attached() {

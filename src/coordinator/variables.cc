@@ -174,14 +174,17 @@ Task<absl::Status> JobVariables::ChangeLearningRate(
 }
 
 Task<absl::StatusOr<std::vector<Tensor>>> JobVariables::Read(
-    std::vector<std::string> names) {
-  const ReadOptions options;
+    std::vector<std::string> names, Duration limit) {
+  ReadOptions options;
+  options.limit = limit;
   co_return co_await ReadByName(client_, std::move(names), options);
 }
 
 Task<absl::StatusOr<Tensor>> JobVariables::ReadRows(std::string name,
-                                                    std::vector<int64_t> ids) {
-  const ReadOptions options;
+                                                    std::vector<int64_t> ids,
+                                                    Duration limit) {
+  ReadOptions options;
+  options.limit = limit;
   co_return co_await ReadRowsByName(client_, std::move(name), std::move(ids),
                                     options);
 }

@@ -59,11 +59,13 @@ class JobVariables {
   Task<absl::Status> ChangeLearningRate(std::vector<std::string> names,
                                         LearningRate rate);
 
-  // As in client/by_name.h; an update is a step of its own.
-  Task<absl::StatusOr<std::vector<Tensor>>> Read(
-      std::vector<std::string> names);
+  // As in client/by_name.h; an update is a step of its own. Reading takes at
+  // most `limit`.
+  Task<absl::StatusOr<std::vector<Tensor>>> Read(std::vector<std::string> names,
+                                                 Duration limit);
   Task<absl::StatusOr<Tensor>> ReadRows(std::string name,
-                                        std::vector<int64_t> ids);
+                                        std::vector<int64_t> ids,
+                                        Duration limit);
   // Cancelled by `cancellation`, which may be null.
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates,

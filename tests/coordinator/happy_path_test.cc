@@ -125,6 +125,28 @@ TEST_P(HappyPathTest, FetchGoesThroughAStructureOfRemoteValues) {
   EXPECT_THAT(std::get<3>(fetched), ElementsAre(0, 1, 4, 9, 16));
 }
 
+TEST_P(HappyPathTest, FetchOfAStructureHasOneTimeoutForAll) {
+  Definitions definitions;
+  Door end;
+  const auto slow =
+      definitions.AddFunction("slow", [&](WorkerContext& worker, int value) {
+        if (value > 0) end.Wait(worker);
+        return value;
+      });
+  Job job(definitions, 1, 1, options_);
+  using Maybe = std::optional<RemoteValue<int>>;
+  const std::vector<Maybe> values = {job.coordinator.Schedule(slow, 0), Maybe(),
+                                     job.coordinator.Schedule(slow, 2)};
+  EXPECT_THAT(
+      ErrorOf(
+          [&] { job.coordinator.Fetch(values, std::chrono::milliseconds(1)); }),
+      IsError(ErrorCode::kDeadlineExceeded, HasSubstr("within 0.001 s")));
+  end.Open();
+  const std::vector<std::optional<int>> fetched =
+      job.coordinator.Fetch(values, std::chrono::minutes(1));
+  EXPECT_THAT(fetched, ElementsAre(0, std::nullopt, 2));
+}
+
 TEST_P(HappyPathTest, AFailureInAStructureIsThrownByItsFetch) {
   Definitions definitions;
   const auto odd = definitions.AddFunction("odd", [](int value) {
@@ -247,6 +269,14 @@ TEST_P(HappyPathTest, TheCoordinatorReadsAndWritesVariablesItself) {
   const std::vector<std::int64_t> ids = {3, 0, 3};
   EXPECT_EQ(coordinator.ReadRows("table", ids),
             Tensor::FromValues({3, 2}, {6.f, 7.f, 0.f, 1.f, 6.f, 7.f}));
+  // In no time nothing is read; and the servers are named.
+  const auto late = IsError(ErrorCode::kDeadlineExceeded, HasSubstr("ps/"));
+  const std::chrono::nanoseconds no_time(1);
+  EXPECT_THAT(ErrorOf([&] { coordinator.Read("table", no_time); }), late);
+  EXPECT_THAT(ErrorOf([&] { coordinator.ReadAll({"table"}, no_time); }), late);
+  EXPECT_THAT(ErrorOf([&] { coordinator.ReadRows("table", ids, no_time); }),
+              late);
+  EXPECT_EQ(coordinator.Read("table", std::chrono::minutes(1)), value);
   coordinator.Apply(Operation::kAdd,
                     {{"table", Tensor::FromValues({1, 2}, {10.f, 20.f}),
                       Tensor::FromValues({1}, {std::int64_t{1}})}});

@@ -127,7 +127,7 @@ Task<> ClosureSeat::ReadTable(size_t table, bool final) {
   while (!tensors.ok()) {
     const ClosureJudge::View view = context_.judge.OnReadBegin(table);
     std::vector<std::string> copy = names;
-    tensors = co_await variables().Read(std::move(copy));
+    tensors = co_await variables().Read(std::move(copy), Duration::max());
     if (!tensors.ok()) {
       co_await Sleep(kTick);
       continue;
