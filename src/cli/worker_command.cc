@@ -97,7 +97,9 @@ int Run(JoinJobOptions options) {
     const bool may_be_other_job = absl::IsFailedPrecondition(worker.status());
     fmt::print(stderr, "capstan: cannot join: {}{}\n",
                std::string(worker.status().message()),
-               may_be_other_job ? "; --job ID says which job is meant" : "");
+               may_be_other_job ? "; --job ID says which job is meant (job_id "
+                                  "in its runs/*/cluster.yaml)"
+                                : "");
     return 1;
   }
   fmt::print(stderr, "capstan: joins job {} as {} at {}\n", worker->job,
@@ -118,12 +120,12 @@ void AddWorkerCommand(CLI::App& app, Action& action) {
   JoinJobOptions& options = flags->options;
   command->footer(kFooter);
   command->add_option("--join", options.chief, "The address of the job's chief")
-      ->type_name("HOST:PORT");
+      ->type_name("ADDRESS");
   command
       ->add_option("--listen", options.listen,
-                   "Where the chief can reach this worker (a free port of "
-                   "127.0.0.1)")
-      ->type_name("HOST:PORT");
+                   "Where the chief can reach this worker (a socket beside the "
+                   "chief's, or a free port of 127.0.0.1)")
+      ->type_name("ADDRESS");
   command->add_option("--job", options.job_id,
                       "The id of the job (CAPSTAN_JOB_ID, or that of the job "
                       "last started by `capstan run` in this folder)");

@@ -57,6 +57,7 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
     options.definitions =
         std::make_shared<const ProgramDefinitions>(Describe(*definitions));
   }
+  options.turned_away_callers = [this] { return host_->turned_away(); };
   options.start_timeout = host_->options().start_timeout;
   options.return_timeout = host_->options().return_timeout;
   member_ = std::make_unique<Member>(host_->clock(), host_->logger(),

@@ -68,6 +68,8 @@ class TaskHost {
   // Where it is to listen, and where it does.
   std::string listen_address() const;
   std::string address() const { return server_->address(); }
+  // As Server::turned_away, while it serves. From any thread.
+  std::string turned_away() const { return server_->turned_away(); }
 
  private:
   ChannelOptions OptionsFor(const std::string& task,

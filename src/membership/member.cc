@@ -157,18 +157,24 @@ Member::Outlook Member::Look() {
 
 Member::Outlook Member::LookForFirst(MonotonicTime now) {
   const MonotonicTime limit = started_ + options_.start_timeout;
+  const std::string away = options_.turned_away_callers
+                               ? options_.turned_away_callers()
+                               : std::string();
   if (now >= limit) {
     return {kNever,
             absl::UnavailableError(absl::StrCat(
                 "no coordinator has called within ",
-                Seconds(options_.start_timeout),
-                " s: start the chief, or check that its cluster description "
-                "has this task's address"))};
+                Seconds(options_.start_timeout), " s: ",
+                away.empty() ? "start the chief, or check that its cluster "
+                               "description has this task's address"
+                             : away))};
   }
   if (now >= next_reminder_) {
     next_reminder_ = now + options_.reminder;
-    logger_.Info("waits for the chief's first call, since {} s, for {} s more",
-                 Seconds(now - started_), Seconds(limit - now));
+    logger_.Info(
+        "waiting for the chief's first call, for {} s so far and {} s more{}{}",
+        Seconds(now - started_), Seconds(limit - now), away.empty() ? "" : "; ",
+        away);
   }
   return {std::min(next_reminder_, limit), absl::UnknownError("")};
 }

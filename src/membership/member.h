@@ -29,6 +29,9 @@ struct MemberOptions {
   std::function<void(TaskReport&)> add_holdings;
   // Of a worker: what its program defines. Null: not compared.
   std::shared_ptr<const ProgramDefinitions> definitions;
+  // Who was turned away before it could say that it is a coordinator, and why,
+  // as Server::turned_away; null for "not known". Called from any thread.
+  std::function<std::string()> turned_away_callers;
   // How long to wait for the first word of a coordinator.
   Duration start_timeout = std::chrono::minutes(10);
   // A coordinator that is silent for so long, or whose connection has closed,

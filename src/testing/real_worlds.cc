@@ -65,6 +65,17 @@ std::unique_ptr<TransportWorld> MakeTlsWorld(
       [address] { return address; });
 }
 
+// The server's and the client's networks, of which one may be plain.
+std::unique_ptr<TransportWorld> MakeUnequalWorld(
+    std::shared_ptr<Network> server, std::shared_ptr<Network> client) {
+  return std::make_unique<RealWorld>(std::move(server), std::move(client),
+                                     [] { return kLoopback; });
+}
+
+std::shared_ptr<TlsPair> NewTlsPair() {
+  return std::make_shared<TlsPair>(NewTcpNetwork(), "ps", "worker");
+}
+
 class OneThreadWorld final : public RealWorld {
  public:
   explicit OneThreadWorld(const std::shared_ptr<Network>& network)
@@ -111,6 +122,22 @@ std::unique_ptr<TransportWorld> MakeTlsOverTcpWorld() {
 std::unique_ptr<TransportWorld> MakeTlsWorldOf(const std::string& server,
                                                const std::string& client) {
   return MakeTlsWorld(NewTcpNetwork(), kLoopback, server, client);
+}
+
+std::unique_ptr<TransportWorld> MakeTlsServerOnlyWorld() {
+  const auto pair = NewTlsPair();
+  return MakeUnequalWorld({pair, &pair->server}, NewTcpNetwork());
+}
+
+std::unique_ptr<TransportWorld> MakeTlsClientOnlyWorld() {
+  const auto pair = NewTlsPair();
+  return MakeUnequalWorld(NewTcpNetwork(), {pair, &pair->client});
+}
+
+std::unique_ptr<TransportWorld> MakeTwoAuthoritiesWorld() {
+  const auto one = NewTlsPair();
+  const auto other = NewTlsPair();
+  return MakeUnequalWorld({one, &one->server}, {other, &other->client});
 }
 
 std::unique_ptr<TransportWorld> MakeTlsOverInprocWorld() {

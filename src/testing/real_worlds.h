@@ -21,4 +21,10 @@ std::unique_ptr<TransportWorld> MakeTlsOverInprocWorld();
 std::unique_ptr<TransportWorld> MakeTlsWorldOf(const std::string& server,
                                                const std::string& client);
 
+// Over TCP, what does not go together: only the server has TLS, only the
+// client has, and both have it, with certificates of different authorities.
+std::unique_ptr<TransportWorld> MakeTlsServerOnlyWorld();
+std::unique_ptr<TransportWorld> MakeTlsClientOnlyWorld();
+std::unique_ptr<TransportWorld> MakeTwoAuthoritiesWorld();
+
 }  // namespace capstan::testing

@@ -26,6 +26,20 @@ void AppendRange(std::span<const MutableBytes> from, uint64_t offset,
   }
 }
 
+// Whether the bytes, which should be a header, begin a record of TLS: a
+// handshake, or an alert.
+bool IsTls(Bytes bytes) {
+  return bytes.size() >= 2 &&
+         (bytes[0] == std::byte{0x16} || bytes[0] == std::byte{0x15}) &&
+         bytes[1] == std::byte{0x03};
+}
+
+absl::Status SpeaksTls() {
+  return absl::InvalidArgumentError(
+      "the peer uses TLS and this side does not: give --tls to both or to "
+      "neither");
+}
+
 }  // namespace
 
 FrameReader::FrameReader(Stream& stream, Clock& clock, FrameLimits limits)
@@ -61,6 +75,7 @@ Task<absl::StatusOr<FrameHeader>> FrameReader::ReadHeader() {
     inside_frame_ = end_ > 0;
     views_.assign(1, MutableBytes(buffer_.get() + end_, kReadAhead - end_));
     absl::StatusOr<size_t> count = co_await ReadViews();
+    if (!count.ok() && IsTls(Bytes(buffer_.get(), end_))) co_return SpeaksTls();
     if (!count.ok()) co_return count.status();
     end_ += *count;
   }
@@ -68,6 +83,7 @@ Task<absl::StatusOr<FrameHeader>> FrameReader::ReadHeader() {
   const std::span<const std::byte, kHeaderBytes> bytes(buffer_.get() + begin_,
                                                        kHeaderBytes);
   begin_ += kHeaderBytes;
+  if (IsTls(bytes)) co_return SpeaksTls();
   co_return DecodeHeader(bytes, limits_);
 }
 

@@ -76,6 +76,14 @@ absl::Status CheckToken(const Stream& stream, const Hello& ours,
                    TaskName(ours), ": give both the same --token FILE"));
 }
 
+absl::Status RefusalForCaller(const Hello& ours, const Hello& theirs,
+                              const absl::Status& refusal) {
+  if (ours.job == theirs.job) return refusal;
+  return absl::FailedPreconditionError(
+      absl::StrCat(TaskName(ours), " does not belong to job '", theirs.job,
+                   "': check the address, or give both tasks the same job id"));
+}
+
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task) {
@@ -84,6 +92,12 @@ Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
       co_await WriteFrame(stream, FrameKind::kHello, 0, std::move(body));
   if (!sent.ok()) co_return sent;
   absl::StatusOr<FrameHeader> header = co_await reader.ReadHeader();
+  if (absl::IsUnavailable(header.status()) && !stream.peer_certificate()) {
+    // A task with TLS hangs up on who has none.
+    co_return absl::UnavailableError(
+        absl::StrCat(header.status().message(),
+                     " without an answer; if it uses TLS, use --tls here"));
+  }
   if (!header.ok()) co_return header.status();
   if (header->kind != FrameKind::kWelcome &&
       header->kind != FrameKind::kRefuse) {

@@ -24,6 +24,11 @@ absl::Status CheckCertificate(const Stream& stream, const Hello& hello);
 absl::Status CheckToken(const Stream& stream, const Hello& ours,
                         const Hello& theirs);
 
+// What a caller is told about `refusal`. One of another job has not shown that
+// it has to do with ours, and does not learn its id.
+absl::Status RefusalForCaller(const Hello& ours, const Hello& theirs,
+                              const absl::Status& refusal);
+
 // In both directions a token is sent only on a stream whose peer has shown a
 // certificate, and not returned.
 

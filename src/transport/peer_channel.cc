@@ -295,16 +295,20 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
   self.session = session_;
   self.lane = lane;
   absl::StatusOr<Hello> answer;
+  bool late = false;
   {
     Stream* raw = stream->get();
-    const DeadlineQueue::Registration limit(deadlines_, deadline,
-                                            [raw] { raw->Close(); });
+    const DeadlineQueue::Registration limit(deadlines_, deadline, [raw, &late] {
+      late = true;
+      raw->Close();
+    });
     LaneState& greeted = lane_state(lane);
     greeted.greeting = raw;
     // Also when the coroutine is destroyed before it ends.
     const absl::Cleanup forget = [&greeted] { greeted.greeting = nullptr; };
     answer = co_await SayHello(*raw, *reader, self, options_.expected_task);
   }
+  if (late) answer = absl::UnavailableError("no answer in time");
   if (!answer.ok()) {
     co_return WithContext(answer.status(), "handshake");
   }

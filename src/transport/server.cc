@@ -32,6 +32,7 @@ class ListeningServer final : public Server {
 
   std::string address() const override { return address_; }
   const ServerCounters& counters() const override { return core_->counters; }
+  std::string turned_away() const override { return core_->turned_away(); }
 
   Task<> Shutdown(MonotonicTime deadline) override {
     // On the acceptor's executor, wherever it is called.
@@ -51,6 +52,11 @@ class ListeningServer final : public Server {
       absl::StatusOr<std::unique_ptr<Stream>> stream =
           co_await acceptor->Accept(executor);
       if (absl::IsUnavailable(stream.status())) co_return;
+      if (absl::IsPermissionDenied(stream.status())) {
+        ++core->counters.connections_refused;
+        core->TurnAway(acceptor->address(), stream.status());
+        continue;
+      }
       if (!stream.ok()) {
         core->Complain(acceptor->address(), stream.status());
         const MonotonicTime again = core->clock.Now() + kAcceptPause;

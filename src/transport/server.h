@@ -45,7 +45,8 @@ struct ServerOptions {
 struct ServerCounters {
   std::atomic<uint64_t> connections_accepted = 0;
   std::atomic<uint64_t> connections_open = 0;
-  std::atomic<uint64_t> connections_refused = 0;  // handshake said no
+  // Turned away before the first request: another job, no certificate, ...
+  std::atomic<uint64_t> connections_refused = 0;
   std::atomic<uint64_t> malformed = 0;  // closed for bytes against docs/wire.md
   std::atomic<uint64_t> stalled = 0;    // closed for slowness or silence
   std::atomic<uint64_t> requests = 0;
@@ -74,6 +75,11 @@ class Server {
   virtual Task<> Shutdown(MonotonicTime deadline) = 0;
 
   virtual const ServerCounters& counters() const = 0;
+
+  // How many callers have been turned away before they could ask for anything,
+  // and why the last one was, in a sentence; empty if none was. From any
+  // thread.
+  virtual std::string turned_away() const = 0;
 };
 
 }  // namespace capstan

@@ -101,9 +101,10 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
   }
   if (!refusal.ok()) {
     ++core_->counters.connections_refused;
-    core_->Complain(
+    core_->TurnAway(
         absl::StrCat(TaskName(*hello), " at ", stream_->peer_address()),
         refusal);
+    refusal = RefusalForCaller(core_->options.self, *hello, refusal);
     absl::Status ignored = co_await SendRefusal(*stream_, refusal);
     (void)ignored;
     co_return absl::CancelledError("refused");
@@ -154,15 +155,19 @@ void ServerConnection::Fail(absl::Status reason) {
   if (ended_) return;
   ended_ = true;
   reason_ = std::move(reason);
-  if (absl::IsInvalidArgument(reason_)) {
-    ++core_->counters.malformed;
-    core_->Complain(description(), reason_);
-  } else if (stalled_) {
-    ++core_->counters.stalled;
-    core_->Complain(description(), reason_);
-  } else {
+  // That of TLS; of others Handshake knows more.
+  const bool refused = !greeted_ && absl::IsUnauthenticated(reason_);
+  const bool malformed = absl::IsInvalidArgument(reason_);
+  if (refused) ++core_->counters.connections_refused;
+  if (malformed) ++core_->counters.malformed;
+  if (stalled_ && !malformed) ++core_->counters.stalled;
+  if (!refused && !malformed && !stalled_) {
     core_->logger.Debug("connection from {} ended: {}", description(),
                         Describe(reason_));
+  } else if (greeted_) {
+    core_->Complain(description(), reason_);
+  } else {
+    core_->TurnAway(description(), reason_);
   }
   stream_->Close();
   writer_.Stop();

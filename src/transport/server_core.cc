@@ -3,17 +3,11 @@
 #include <asio/post.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "transport/server_connection.h"
 
 namespace capstan {
-namespace {
-
-constexpr size_t kComplaintsPerInterval = 5;
-constexpr Duration kComplaintInterval = std::chrono::seconds(1);
-
-}  // namespace
-
 ServerCore::ServerCore(Clock& clock_in, Logger& logger_in, Service& service_in,
                        ServerOptions options_in)
     : clock(clock_in),
@@ -21,8 +15,7 @@ ServerCore::ServerCore(Clock& clock_in, Logger& logger_in, Service& service_in,
       service(service_in),
       options(std::move(options_in)),
       heads(options.total_bytes / 4),
-      bodies(options.total_bytes - options.total_bytes / 4),
-      complaints_(kComplaintsPerInterval, kComplaintInterval) {}
+      bodies(options.total_bytes - options.total_bytes / 4) {}
 
 void ServerCore::Add(const std::shared_ptr<ServerConnection>& connection) {
   const std::lock_guard lock(mutex_);
@@ -105,17 +98,43 @@ std::vector<std::shared_ptr<ServerConnection>> ServerCore::connections() const {
 }
 
 void ServerCore::Complain(const std::string& peer, const absl::Status& why) {
-  std::optional<uint64_t> suppressed;
+  const std::string cause = Describe(why);
+  std::optional<uint64_t> unsaid;
   {
     const std::lock_guard lock(mutex_);
-    suppressed = complaints_.Allow(clock.Now().time_since_epoch());
+    unsaid = complaints_.Add(cause, clock.Now().time_since_epoch());
   }
-  if (!suppressed) return;
-  if (*suppressed > 0) {
-    logger.Warning("closed the connection from {}: {} ({} more like it)", peer,
-                   Describe(why), *suppressed);
+  if (!unsaid) return;
+  if (*unsaid > 0) {
+    logger.Warning(
+        "closed the connection from {}: {} ({} more like it since last "
+        "reported)",
+        peer, cause, *unsaid);
   } else {
-    logger.Warning("closed the connection from {}: {}", peer, Describe(why));
+    logger.Warning("closed the connection from {}: {}", peer, cause);
+  }
+}
+
+void ServerCore::TurnAway(const std::string& peer, const absl::Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++num_turned_away_;
+    last_turned_away_ = absl::StrCat(peer, ": ", why.message());
+  }
+  Complain(peer, why);
+}
+
+std::string ServerCore::turned_away() const {
+  const std::lock_guard lock(mutex_);
+  switch (num_turned_away_) {
+    case 0:
+      return "";
+    case 1:
+      return absl::StrCat("1 caller was turned away, ", last_turned_away_);
+    default:
+      return absl::StrCat(num_turned_away_,
+                          " callers were turned away, the last one ",
+                          last_turned_away_);
   }
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rate_limit.h"
 #include "transport/byte_budget.h"
+#include "transport/complaints.h"
 #include "transport/server.h"
 #include "wire/service.h"
 
@@ -37,8 +37,13 @@ class ServerCore {
   bool HasLane(uint64_t session, Lane lane) const;
   std::vector<std::shared_ptr<ServerConnection>> connections() const;
 
-  // One warning, at most a few a second whatever a peer does.
+  // One warning, or none: Complaints says.
   void Complain(const std::string& peer, const absl::Status& why);
+
+  // The same of a caller that has not come as far as its first request, which
+  // turned_away tells of.
+  void TurnAway(const std::string& peer, const absl::Status& why);
+  std::string turned_away() const;
 
   // Calls `done`, from any thread, when nobody is connected any more (at once
   // if nobody is). One listener.
@@ -65,7 +70,9 @@ class ServerCore {
   std::map<const ServerConnection*, uint64_t> ages_;
   uint64_t next_age_ = 0;
   std::map<uint64_t, Lanes> sessions_;
-  RateLimit complaints_;
+  Complaints complaints_;
+  uint64_t num_turned_away_ = 0;
+  std::string last_turned_away_;
   std::function<void()> on_idle_;
 };
 

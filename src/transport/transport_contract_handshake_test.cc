@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_P(TransportContract, ClientOfAnotherJobIsRefused) {
   StartServer();
@@ -15,11 +16,16 @@ TEST_P(TransportContract, ClientOfAnotherJobIsRefused) {
   options.self.job = "another";
   const auto stranger = NewClient(options);
   const absl::StatusOr<Reply> reply = stranger->Call(kEcho, "");
-  EXPECT_THAT(reply,
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("contract"), HasSubstr("another"))));
+  // It does not learn which job it has met; the server's log says.
+  EXPECT_THAT(reply, StatusIs(absl::StatusCode::kFailedPrecondition,
+                              AllOf(HasSubstr("'another'"),
+                                    Not(HasSubstr("contract")))));
   EXPECT_EQ(TaskOf(reply.status()), "ps/0");
   EXPECT_EQ(counters().connections_refused, 1u);
+  EXPECT_THAT(server().turned_away(),
+              AllOf(HasSubstr("1 caller"), HasSubstr("worker/3"),
+                    HasSubstr("'another'"), HasSubstr("'contract'")));
+  EXPECT_TRUE(log().Contains("belongs to job 'another'"));
   EXPECT_EQ(service().started(), 0);
   // It stays refused, and others are served.
   EXPECT_THAT(stranger->Call(kEcho, ""),
@@ -112,9 +118,11 @@ TEST_P(TransportContract, SilenceInsteadOfAHello) {
   ServerOptions options = server_options();
   options.handshake_timeout = std::chrono::milliseconds(20);
   StartServer(options);
+  EXPECT_EQ(server().turned_away(), "");
   const auto peer = NewRawPeer(/*hello=*/false);
   EXPECT_EQ(peer->ReceiveUntilClosed(), 0u);
   Await([this] { return counters().stalled == 1; });
+  EXPECT_THAT(server().turned_away(), HasSubstr("no hello"));
   const auto client = NewClient();
   ExpectEcho(*client);
 }

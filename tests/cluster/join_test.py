@@ -169,7 +169,7 @@ class Workers(Join):
     def test_another_job(self):
         said = self.refused("--join", self.chief, "--job", "another")
         self.assertIn("'another'", said)
-        self.assertIn(self.job_id, said)
+        self.assertNotIn(self.job_id, said)
         self.assertIn("--job", said)
 
     def test_job_of_another_folder(self):

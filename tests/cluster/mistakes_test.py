@@ -40,12 +40,23 @@ class Mistakes(unittest.TestCase):
 
     def start(self, *command, **variables):
         """A task in the background, ended with the test."""
+        log = open(self.dir / "log", "w")
         task = subprocess.Popen(command, env=environment(**variables),
-                                stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+                                stdout=subprocess.DEVNULL, stderr=log)
+        log.close()
         self.addCleanup(task.wait)
         self.addCleanup(task.kill)
         return task
+
+    def expect_one_warning(self, *texts):
+        """The task in the background has said it once, however often it was
+        called. Returns all that it has said."""
+        said = (self.dir / "log").read_text().splitlines()
+        warnings = [line for line in said if " W " in line]
+        self.assertEqual(len(warnings), 1, said)
+        for text in texts:
+            self.assertIn(text, warnings[0])
+        return said
 
     def expect(self, *texts, command=(CAPSTAN, "server"), code=1, lines=1,
                **variables):
@@ -171,9 +182,10 @@ class Mistakes(unittest.TestCase):
         spec = cluster()
         self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
                    CAPSTAN_JOB_ID="one")
-        self.expect("'one'", "'two'", command=(PROGRAM,), lines=None,
-                    TF_CONFIG=config(spec, task="chief"),
+        self.expect("ps/0 does not belong to job 'two'", command=(PROGRAM,),
+                    lines=None, TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_JOB_ID="two", CAPSTAN_START_TIMEOUT="30")
+        self.expect_one_warning("chief/0", "'one'", "'two'")
 
     def test_something_else_at_the_address(self):
         other = socket.create_server(("127.0.0.1", 0))
@@ -224,13 +236,19 @@ class Mistakes(unittest.TestCase):
     def test_another_token(self):
         spec = cluster()
         certs = self.certs()
-        self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
-                   CAPSTAN_TLS=str(certs), CAPSTAN_TOKEN=str(certs / "token"))
+        task = self.start(CAPSTAN, "server", TF_CONFIG=config(spec),
+                          CAPSTAN_TLS=str(certs), CAPSTAN_START_TIMEOUT="5",
+                          CAPSTAN_TOKEN=str(certs / "token"))
         self.expect("another job token", "--token", command=(PROGRAM,),
                     lines=None, TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_TLS=str(certs),
                     CAPSTAN_TOKEN=str(self.certs("other") / "token"),
                     CAPSTAN_START_TIMEOUT="30")
+        self.assertEqual(task.wait(PATIENCE), 1)
+        said = self.expect_one_warning("chief/0", "another job token")
+        for text in ("no coordinator", "turned away", "chief/0",
+                     "another job token"):
+            self.assertIn(text, said[-1])
 
     def test_another_authority(self):
         spec = cluster()
@@ -247,6 +265,7 @@ class Mistakes(unittest.TestCase):
         self.expect("ps/0 at " + spec["ps"][0], command=(PROGRAM,), lines=None,
                     TF_CONFIG=config(spec, task="chief"),
                     CAPSTAN_TLS=str(self.certs()), CAPSTAN_START_TIMEOUT="2")
+        self.expect_one_warning("uses TLS and this side does not")
 
     # The command line.
 

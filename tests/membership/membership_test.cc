@@ -91,7 +91,8 @@ TEST_P(MembershipTest, TaskOfAnotherJobIsNotWaitedFor) {
       job_.RunUntil([this] { return job_.coordinator().awaited.has_value(); }));
   EXPECT_THAT(*job_.coordinator().awaited,
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("'another'"), HasSubstr("'job'"))));
+                       AllOf(HasSubstr("does not belong to job 'job'"),
+                             Not(HasSubstr("'another'")))));
   EXPECT_LT(Now() - start, 5 * kSecond);
 }
 
@@ -455,7 +456,21 @@ TEST_P(MembershipTest, TaskThatNobodyCallsGivesUp) {
   ASSERT_TRUE(job_.RunUntil([this] { return job_.Ended("ps/0").has_value(); }));
   EXPECT_THAT(*job_.Ended("ps/0"), StatusIs(absl::StatusCode::kUnavailable,
                                             HasSubstr("within 30 s")));
-  EXPECT_THAT(job_.Log(), HasSubstr("waits for the chief's first call"));
+  EXPECT_THAT(job_.Log(), HasSubstr("waiting for the chief's first call"));
+}
+
+TEST_P(MembershipTest, TaskThatTurnedItsCallersAwaySaysWhy) {
+  job_.member_options.start_timeout = 30 * kSecond;
+  job_.member_options.turned_away_callers = [] {
+    return "chief/0: no job token";
+  };
+  job_.Start("ps/0");
+  ASSERT_TRUE(job_.RunUntil([this] { return job_.Ended("ps/0").has_value(); }));
+  EXPECT_THAT(*job_.Ended("ps/0"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("within 30 s"),
+                             HasSubstr("chief/0: no job token"))));
+  EXPECT_THAT(job_.Log(), HasSubstr("more; chief/0: no job token"));
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ Task<> TlsCore::RunHandshake(Self self) {
     }
     if (status.ok() && !*done) status = co_await ReadInput(self);
     if (!status.ok()) {
-      self->EndHandshake(
-          WithContext(status, "the connection ended during the TLS handshake"));
+      self->EndHandshake(WithContext(
+          status,
+          "the connection ended during the TLS handshake, as with a peer "
+          "without TLS"));
       co_return;
     }
   }
@@ -76,7 +78,8 @@ void TlsCore::EndHandshake(const absl::Status& status) {
 }
 
 Task<> TlsCore::Drain(Self self) {
-  if (self->closed_) co_return;
+  // Without an alert, as for who does not speak TLS, nothing has to arrive.
+  if (self->closed_ || !self->session_.has_output()) co_return;
   self->draining_ = true;
   DeadlineQueue limits(self->clock_, self->executor_);
   const MonotonicTime end = self->clock_.Now() + kLingerTime;
