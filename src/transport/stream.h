@@ -55,7 +55,8 @@ class Stream {
   // can. Operations under way and later ones return Unavailable.
   virtual void Close() = 0;
 
-  // The other end, for messages: "127.0.0.1:7000", "unix:/run/x", "inproc:a".
+  // The other end, for messages: "127.0.0.1:7000", "unix:/run/x", "inproc:a";
+  // "process 4711" for one that has connected by a Unix socket.
   virtual std::string peer_address() const = 0;
 
   // The role names in the peer's verified certificate ("ps/1", see

@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_network.h"
 
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <asio/basic_socket_acceptor.hpp>
@@ -12,9 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/event.h"
 #include "base/refusal.h"
+#include "base/status.h"
 #include "transport/deadline_queue.h"
 #include "transport/tcp/address.h"
+#include "transport/tcp/socket_file.h"
 #include "transport/tcp/socket_stream.h"
 
 namespace capstan {
@@ -30,16 +32,15 @@ using Unix = asio::local::stream_protocol;
 constexpr int kLocalSendBuffer = 256 << 10;
 // Enough for a restart storm of a thousand workers.
 constexpr int kBacklog = 4096;
+// How long an address is waited for before the next one of its host is tried
+// as well: RFC 8305's.
+constexpr Duration kNextAddress = std::chrono::milliseconds(250);
 
 std::string ToText(const Tcp::endpoint& endpoint) {
   const std::string host = endpoint.address().to_string();
   return endpoint.address().is_v6()
              ? absl::StrCat("[", host, "]:", endpoint.port())
              : absl::StrCat(host, ":", endpoint.port());
-}
-
-std::string ToText(const Unix::endpoint& endpoint) {
-  return absl::StrCat("unix:", endpoint.path());
 }
 
 absl::Status CannotReach(const std::string& address,
@@ -64,15 +65,41 @@ void Tune(Tcp::socket& socket) {
 }
 void Tune(Unix::socket&) {}
 
+// The name of a peer that has connected. An error if it may not.
+absl::StatusOr<std::string> NameOfCaller(const TcpSeams&, Tcp::socket&,
+                                         const Tcp::endpoint& peer) {
+  return ToText(peer);
+}
+absl::StatusOr<std::string> NameOfCaller(const TcpSeams& seams,
+                                         Unix::socket& socket,
+                                         const Unix::endpoint&) {
+  const absl::StatusOr<PeerUser> peer = seams.read_peer(socket.native_handle());
+  if (!peer.ok()) return absl::PermissionDeniedError(peer.status().message());
+  CAPSTAN_RETURN_IF_ERROR(CheckPeerUser(*peer, ::geteuid()));
+  // A Unix client has no address of its own.
+  return absl::StrCat("process ", peer->process);
+}
+
+// Whether who listens may be talked to.
+absl::Status CheckListener(const TcpSeams&, Tcp::socket&) {
+  return absl::OkStatus();
+}
+absl::Status CheckListener(const TcpSeams& seams, Unix::socket& socket) {
+  const absl::StatusOr<PeerUser> peer = seams.read_peer(socket.native_handle());
+  CAPSTAN_RETURN_IF_ERROR(peer.status());
+  return CheckPeerUser(*peer, ::geteuid());
+}
+
 template <typename Protocol>
 class SocketAcceptor final : public Acceptor {
  public:
   using Socket = asio::basic_stream_socket<Protocol>;
 
-  SocketAcceptor(asio::basic_socket_acceptor<Protocol> acceptor,
-                 std::string address, std::string file)
-      : state_(std::make_shared<State>(std::move(acceptor), std::move(address),
-                                       std::move(file))) {}
+  SocketAcceptor(const TcpSeams& seams,
+                 asio::basic_socket_acceptor<Protocol> acceptor,
+                 std::string address, SocketFile file)
+      : state_(std::make_shared<State>(seams, std::move(acceptor),
+                                       std::move(address), std::move(file))) {}
   ~SocketAcceptor() override { Close(); }
 
   Task<absl::StatusOr<std::unique_ptr<Stream>>> Accept(
@@ -85,22 +112,26 @@ class SocketAcceptor final : public Acceptor {
   void Close() override {
     if (state_->closed) return;
     state_->closed = true;
+    // The file first: without a listener anybody may replace it.
+    state_->file.Remove();
     asio::error_code ignored;
     state_->acceptor.close(ignored);
-    if (!state_->file.empty()) ::unlink(state_->file.c_str());
   }
 
  private:
   // Shared with an Accept under way, which may outlive the acceptor.
   struct State {
-    State(asio::basic_socket_acceptor<Protocol> acceptor_in,
-          std::string address_in, std::string file_in)
-        : acceptor(std::move(acceptor_in)),
+    State(const TcpSeams& seams_in,
+          asio::basic_socket_acceptor<Protocol> acceptor_in,
+          std::string address_in, SocketFile file_in)
+        : seams(seams_in),
+          acceptor(std::move(acceptor_in)),
           address(std::move(address_in)),
           file(std::move(file_in)) {}
+    const TcpSeams seams;
     asio::basic_socket_acceptor<Protocol> acceptor;
     const std::string address;
-    const std::string file;
+    SocketFile file;
     bool closed = false;
   };
 
@@ -120,66 +151,79 @@ class SocketAcceptor final : public Acceptor {
       co_return absl::ResourceExhaustedError(
           absl::StrCat("cannot accept: ", error.message()));
     }
+    absl::StatusOr<std::string> name = NameOfCaller(state->seams, socket, peer);
+    if (!name.ok()) co_return name.status();
     Tune(socket);
-    // A Unix client has no name of its own.
-    std::string name = state->file.empty() ? ToText(peer) : state->address;
     co_return std::make_unique<SocketStream<Protocol>>(std::move(socket),
-                                                       std::move(name));
+                                                       *std::move(name));
   }
 
   const std::shared_ptr<State> state_;
 };
 
-template <typename Protocol>
-absl::StatusOr<std::unique_ptr<Acceptor>> ListenAt(
-    const Executor& executor, const typename Protocol::endpoint& endpoint,
-    const std::string& address, std::string file) {
-  asio::basic_socket_acceptor<Protocol> acceptor(executor);
+absl::Status CannotListen(const std::string& address,
+                          const asio::error_code& error) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address, ": ", error.message()));
+}
+
+absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnTcp(
+    const TcpSeams& seams, const Executor& executor,
+    const Tcp::endpoint& endpoint, const std::string& address) {
+  Tcp::acceptor acceptor(executor);
   asio::error_code error;
   acceptor.open(endpoint.protocol(), error);
-  if (!error && file.empty()) {
-    // A restarted task takes its old port again at once.
-    acceptor.set_option(asio::socket_base::reuse_address(true), error);
-  }
+  // A restarted task takes its old port again at once.
+  const asio::socket_base::reuse_address reuse(true);
+  if (!error) acceptor.set_option(reuse, error);
   if (!error) acceptor.bind(endpoint, error);
-  if (!error && !file.empty() && ::chmod(file.c_str(), 0600) != 0) {
+  if (!error) acceptor.listen(kBacklog, error);
+  if (error) return CannotListen(address, error);
+  std::string bound = ToText(acceptor.local_endpoint());
+  return std::make_unique<SocketAcceptor<Tcp>>(seams, std::move(acceptor),
+                                               std::move(bound), SocketFile());
+}
+
+absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnUnix(
+    const TcpSeams& seams, const Executor& executor, const std::string& path,
+    const std::string& address) {
+  Unix::acceptor acceptor(executor);
+  asio::error_code error;
+  acceptor.open(Unix(), error);
+  const SocketFolderLock lock(path);
+  RemoveStaleSocket(path);
+  if (!error) acceptor.bind(Unix::endpoint(path), error);
+  if (error) return CannotListen(address, error);
+  SocketFile file(path);
+  // Before it listens, so that others never had their chance.
+  if (::chmod(path.c_str(), 0600) != 0) {
     error = asio::error_code(errno, asio::error::get_system_category());
   }
   if (!error) acceptor.listen(kBacklog, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", address, ": ", error.message()));
+    file.Remove();
+    return CannotListen(address, error);
   }
-  const std::string bound =
-      file.empty() ? ToText(acceptor.local_endpoint()) : address;
-  return std::make_unique<SocketAcceptor<Protocol>>(std::move(acceptor), bound,
-                                                    std::move(file));
-}
-
-// Removes the socket file of a process that is gone: connecting to it is
-// refused. One that answers, or is no socket, is left alone.
-void RemoveStaleSocket(const std::string& path) {
-  struct stat info;
-  if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  const int result =
-      ::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
-  if (result != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());
-  ::close(fd);
+  return std::make_unique<SocketAcceptor<Unix>>(seams, std::move(acceptor),
+                                                address, std::move(file));
 }
 
 // The endpoints of a host; numbers are not looked up.
-Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(Executor executor,
+Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(const TcpSeams& seams,
+                                                         Executor executor,
                                                          HostPort where) {
   asio::error_code error;
   const asio::ip::address number = asio::ip::make_address(where.host, error);
+  const auto port = static_cast<uint16_t>(std::stoi(where.port));
   if (!error) {
-    const auto port = static_cast<uint16_t>(std::stoi(where.port));
     co_return std::vector<Tcp::endpoint>(1, Tcp::endpoint(number, port));
+  }
+  std::vector<Tcp::endpoint> endpoints;
+  if (seams.look_up) {
+    for (const std::string& known : seams.look_up(where.host)) {
+      endpoints.emplace_back(asio::ip::make_address(known), port);
+    }
+    co_return endpoints;
   }
   Tcp::resolver resolver(executor);
   const Tcp::resolver::results_type found = co_await resolver.async_resolve(
@@ -188,29 +232,82 @@ Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(Executor executor,
     co_return absl::UnavailableError(
         absl::StrCat("cannot find host '", where.host, "': ", error.message()));
   }
-  std::vector<Tcp::endpoint> endpoints;
   for (const auto& entry : found) endpoints.push_back(entry.endpoint());
   co_return endpoints;
 }
 
+// The attempts to connect to one host, of which the first to succeed wins.
+template <typename Protocol>
+struct Race {
+  using Socket = asio::basic_stream_socket<Protocol>;
+
+  explicit Race(const Executor& executor) : news(executor) {}
+
+  std::vector<std::shared_ptr<Socket>> attempts;
+  size_t failures = 0;
+  asio::error_code error = asio::error::host_not_found;
+  std::shared_ptr<Socket> winner;
+  Event news;
+};
+
+template <typename Protocol>
+Task<> Attempt(std::shared_ptr<Race<Protocol>> race,
+               std::shared_ptr<typename Race<Protocol>::Socket> socket,
+               typename Protocol::endpoint endpoint) {
+  asio::error_code error;
+  co_await socket->async_connect(
+      endpoint, asio::redirect_error(asio::use_awaitable, error));
+  if (error) {
+    ++race->failures;
+    // A refusal, from a host that is there, says more than a missing route.
+    if (race->error != asio::error::connection_refused) race->error = error;
+  } else if (race->winner == nullptr) {
+    race->winner = socket;
+  }
+  race->news.Set();
+}
+
 template <typename Protocol>
 Task<absl::StatusOr<std::unique_ptr<Stream>>> ConnectTo(
-    Clock& clock, Executor executor, typename Protocol::endpoint endpoint,
-    std::string address, MonotonicTime deadline) {
-  asio::basic_stream_socket<Protocol> socket(executor);
+    const TcpSeams& seams, Clock& clock, Executor executor,
+    std::vector<typename Protocol::endpoint> endpoints, std::string address,
+    MonotonicTime deadline) {
+  const auto race = std::make_shared<Race<Protocol>>(executor);
   DeadlineQueue deadlines(clock, executor);
   bool late = false;
-  const DeadlineQueue::Registration limit(deadlines, deadline,
-                                          [&socket, &late] {
-                                            late = true;
-                                            asio::error_code ignored;
-                                            socket.close(ignored);
-                                          });
-  asio::error_code error;
-  co_await socket.async_connect(
-      endpoint, asio::redirect_error(asio::use_awaitable, error));
-  if (late) error = asio::error::timed_out;
-  if (error) co_return CannotReach(address, error);
+  const DeadlineQueue::Registration limit(deadlines, deadline, [&late, race] {
+    late = true;
+    race->news.Set();
+  });
+  while (race->failures < endpoints.size() && !race->winner && !late) {
+    const size_t failures = race->failures;
+    const size_t next = race->attempts.size();
+    if (next < endpoints.size()) {
+      auto socket = std::make_shared<typename Race<Protocol>::Socket>(executor);
+      race->attempts.push_back(socket);
+      Spawn(executor,
+            Attempt<Protocol>(race, std::move(socket), endpoints[next]));
+    }
+    const bool last = race->attempts.size() == endpoints.size();
+    bool slow = false;
+    const DeadlineQueue::Registration pace(
+        deadlines, last ? kNever : clock.Now() + kNextAddress, [&slow, race] {
+          slow = true;
+          race->news.Set();
+        });
+    while (!race->winner && !late && !slow && race->failures == failures) {
+      co_await race->news.Wait();
+    }
+  }
+  for (const auto& socket : race->attempts) {
+    asio::error_code ignored;
+    if (socket != race->winner) socket->close(ignored);
+  }
+  const asio::error_code error = late ? asio::error::timed_out : race->error;
+  if (!race->winner) co_return CannotReach(address, error);
+  typename Race<Protocol>::Socket socket = std::move(*race->winner);
+  const absl::Status checked = CheckListener(seams, socket);
+  if (!checked.ok()) co_return WithContext(checked, address);
   Tune(socket);
   co_return std::make_unique<SocketStream<Protocol>>(std::move(socket),
                                                      std::move(address));
@@ -223,23 +320,19 @@ Task<absl::StatusOr<std::unique_ptr<Stream>>> TcpNetwork::Connect(
   if (IsUnixAddress(address)) {
     absl::StatusOr<std::string> path = ParseUnixPath(address);
     if (!path.ok()) co_return path.status();
-    const Unix::endpoint endpoint(*path);
-    co_return co_await ConnectTo<Unix>(clock_, executor, endpoint, address,
+    std::vector<Unix::endpoint> endpoints(1, Unix::endpoint(*path));
+    co_return co_await ConnectTo<Unix>(seams_, clock_, executor,
+                                       std::move(endpoints), std::move(address),
                                        deadline);
   }
   absl::StatusOr<HostPort> where = ParseHostPort(address);
   if (!where.ok()) co_return where.status();
   absl::StatusOr<std::vector<Tcp::endpoint>> endpoints =
-      co_await Resolve(executor, *std::move(where));
+      co_await Resolve(seams_, executor, *std::move(where));
   if (!endpoints.ok()) co_return endpoints.status();
-  absl::StatusOr<std::unique_ptr<Stream>> stream =
-      absl::UnavailableError(absl::StrCat("host without address: ", address));
-  for (const Tcp::endpoint& endpoint : *endpoints) {
-    stream =
-        co_await ConnectTo<Tcp>(clock_, executor, endpoint, address, deadline);
-    if (stream.ok()) break;
-  }
-  co_return stream;
+  co_return co_await ConnectTo<Tcp>(seams_, clock_, executor,
+                                    *std::move(endpoints), std::move(address),
+                                    deadline);
 }
 
 absl::StatusOr<std::unique_ptr<Acceptor>> TcpNetwork::Listen(
@@ -247,8 +340,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> TcpNetwork::Listen(
   if (IsUnixAddress(address)) {
     absl::StatusOr<std::string> path = ParseUnixPath(address);
     if (!path.ok()) return path.status();
-    RemoveStaleSocket(*path);
-    return ListenAt<Unix>(executor, Unix::endpoint(*path), address, *path);
+    return ListenOnUnix(seams_, executor, *path, address);
   }
   absl::StatusOr<HostPort> where = ParseHostPort(address);
   if (!where.ok()) return where.status();
@@ -261,7 +353,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> TcpNetwork::Listen(
     return absl::UnavailableError(absl::StrCat(
         "cannot find host '", where->host, "': ", error.message()));
   }
-  return ListenAt<Tcp>(executor, found.begin()->endpoint(), address, "");
+  return ListenOnTcp(seams_, executor, found.begin()->endpoint(), address);
 }
 
 }  // namespace capstan
