@@ -16,7 +16,7 @@ Examples:
   capstan new click                   write a program to begin with
   capstan run -w 2 -s 1 -- ./train    start ./train as a cluster on this machine
   capstan status --watch              see how its tasks are, meanwhile
-  capstan worker --join 127.0.0.1:7070 -- ./train    add a worker to it
+  capstan worker --join node1:7077 -- ./train        add a worker to it
   capstan run --tls tls -- ./train    the same, encrypted; first make the keys:
   capstan certs tls --job train
   capstan checkpoint ls runs/a/checkpoints    see what was saved

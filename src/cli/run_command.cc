@@ -10,6 +10,7 @@
 #include "base/open_folder.h"
 #include "base/status.h"
 #include "capstan/error.h"
+#include "capstan/resolver.h"
 #include "cli/command.h"
 #include "cli/program_arguments.h"
 #include "cluster/process_variables.h"
@@ -51,6 +52,10 @@ OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
 many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
 kernels for this CPU. More workers may join: see capstan worker --help.
 
+The tasks talk over Unix sockets in a folder of mode 0700 in $TMPDIR or /tmp:
+no other user of the machine can reach them. With --tcp they listen on free
+ports of 127.0.0.1, where every user can.
+
 Examples:
   capstan run -- ./train --epochs 3
   capstan run -w 4 -s 2 --evaluator -- python3 train.py
@@ -84,6 +89,7 @@ int Run(RunLocalJobOptions options) {
   }
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
   options.search_path = SearchPath();
+  options.socket_parent = Environment::FromProcess().Get("TMPDIR").value_or("");
   const absl::StatusOr<int> code = RunLocalJob(std::move(options));
   if (code.ok()) return *code;
   fmt::print(stderr, "capstan: {}\n", Describe(code.status()));
@@ -129,6 +135,9 @@ void AddRunCommand(CLI::App& app, Action& action) {
                    "`capstan certs`)")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  command->add_flag("--tcp", flags->options.tcp,
+                    "Use TCP on 127.0.0.1 instead of Unix sockets; without "
+                    "--tls every user of this machine can connect");
   command
       ->add_option("--checkpoint-dir", job.checkpoint_directory,
                    "Save checkpoints here, and go on from the newest one that "

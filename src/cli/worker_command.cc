@@ -41,7 +41,7 @@ CAPSTAN_INSECURE_NETWORK=1. The exit code is that of PROGRAM: 126 if it cannot
 be executed, 127 if there is none, and 1 if it may not join.
 
 Examples:
-  capstan worker --join 127.0.0.1:7070 -- ./train
+  capstan worker --join unix:/tmp/capstan-Xb3dKq/chief-0 -- ./train
   capstan worker --join node1:7077 --listen node9:7077 --tls tls -- ./train)";
 
 struct Flags {
@@ -141,7 +141,7 @@ void AddWorkerCommand(CLI::App& app, Action& action) {
   command->callback([command, flags, &action] {
     if (flags->options.chief.empty()) {
       throw CLI::ParseError(
-          "say which job to join: --join HOST:PORT, the address of its chief "
+          "say which job to join: --join ADDRESS, that of its chief "
           "(`capstan status` shows it); for a whole job use `capstan run`",
           kUsageExitCode);
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -95,18 +96,22 @@ std::string_view StateName(MemberState state) noexcept {
 }
 
 std::string ToTable(const std::vector<TaskInfo>& tasks) {
-  std::string table =
-      fmt::format("{:<12} {:<22} {:<28} {:>8} {:>10} {:>9}  {}\n", "TASK",
-                  "ADDRESS", "STATE", "PID", "MEMORY", "UPTIME", "INCARNATION");
+  size_t width = 22;  // of the addresses
+  for (const TaskInfo& info : tasks) {
+    width = std::max(width, info.address.size());
+  }
+  std::string table = fmt::format(
+      "{:<12} {:<{}} {:<28} {:>8} {:>10} {:>9}  {}\n", "TASK", "ADDRESS", width,
+      "STATE", "PID", "MEMORY", "UPTIME", "INCARNATION");
   for (const TaskInfo& info : tasks) {
     const std::string task = info.task.ToString();
     if (info.incarnation == 0) {
-      table += fmt::format("{:<12} {:<22} {:<28}\n", task, info.address,
+      table += fmt::format("{:<12} {:<{}} {:<28}\n", task, info.address, width,
                            State(info));
     } else {
       table += fmt::format(
-          "{:<12} {:<22} {:<28} {:>8} {:>10} {:>9}  {:016x}{}\n", task,
-          info.address, State(info), info.pid, Memory(info.memory_bytes),
+          "{:<12} {:<{}} {:<28} {:>8} {:>10} {:>9}  {:016x}{}\n", task,
+          info.address, width, State(info), info.pid, Memory(info.memory_bytes),
           Age(info.uptime), info.incarnation,
           info.insecure ? "  INSECURE NETWORK" : "");
     }

@@ -1,5 +1,7 @@
 #include "launch/join_job.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
@@ -13,7 +15,9 @@
 #include "launch/admin_client.h"
 #include "launch/network_policy.h"
 #include "launch/printable.h"
+#include "launch/socket_folder.h"
 #include "launch/task_environment.h"
+#include "transport/tcp/address.h"
 #include "wire/membership.h"
 
 namespace capstan {
@@ -41,6 +45,11 @@ absl::Status ChooseAddress(const JoinJobOptions& options,
         absl::StrCat("the chief is at ", options.chief,
                      ", from where 127.0.0.1 is another machine: say with "
                      "--listen HOST:PORT where it can reach this worker"));
+  }
+  if (IsUnixAddress(options.chief)) {
+    // After Become it is the worker's.
+    worker.address = AddressBeside(options.chief, ::getpid());
+    return ValidateAddress(worker.address);
   }
   absl::StatusOr<HeldPorts> port = HeldPorts::Take(1);
   CAPSTAN_RETURN_IF_ERROR(port.status());

@@ -18,8 +18,9 @@ struct JoinJobOptions {
   std::string chief = {};
   // Of the job that is meant; "" for one without an id.
   std::string job_id = {};
-  // Where the chief is to call the worker, which listens there. A free port of
-  // 127.0.0.1 if empty, for a chief on this machine.
+  // Where the chief is to call the worker, which listens there. If empty, for a
+  // chief on this machine: a socket beside that of the chief, or a free port of
+  // 127.0.0.1.
   std::string listen = {};
   // The folder of the certificates, with that of "worker", and the file of the
   // job's token; "" for none.

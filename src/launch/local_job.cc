@@ -51,7 +51,9 @@ std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
   return TaskEnvironment(task, spec, environment);
 }
 
-std::vector<TaskId> TasksInOrder(const LocalJobOptions& options) {
+}  // namespace
+
+std::vector<TaskId> TasksOf(const LocalJobOptions& options) {
   std::vector<TaskId> tasks;
   for (int i = 0; i < options.servers; ++i) tasks.push_back({Role::kPs, i});
   for (int i = 0; i < options.workers; ++i) tasks.push_back({Role::kWorker, i});
@@ -60,22 +62,16 @@ std::vector<TaskId> TasksInOrder(const LocalJobOptions& options) {
   return tasks;
 }
 
-}  // namespace
-
-int CountTasks(const LocalJobOptions& options) {
-  return options.servers + options.workers + (options.evaluator ? 2 : 1);
-}
-
-absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
-                                      const std::vector<int>& ports) {
-  const std::vector<TaskId> ids = TasksInOrder(options);
-  if (ports.size() != ids.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(ids.size(), " tasks, but ", ports.size(), " ports"));
+absl::StatusOr<LocalJob> PlanLocalJob(
+    const LocalJobOptions& options, const std::vector<std::string>& addresses) {
+  const std::vector<TaskId> ids = TasksOf(options);
+  if (addresses.size() != ids.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        ids.size(), " tasks, but ", addresses.size(), " addresses"));
   }
   ClusterSpec::Jobs jobs;
   for (size_t i = 0; i < ids.size(); ++i) {
-    jobs[ids[i].role][ids[i].index] = absl::StrCat("127.0.0.1:", ports[i]);
+    jobs[ids[i].role][ids[i].index] = addresses[i];
   }
   absl::StatusOr<ClusterSpec> spec = MakeClusterSpec(std::move(jobs));
   CAPSTAN_RETURN_IF_ERROR(spec.status());
@@ -85,7 +81,6 @@ absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
   for (size_t i = 0; i < ids.size(); ++i) {
     LocalTask task;
     task.id = ids[i];
-    task.port = ports[i];
     const bool is_server = ids[i].role == Role::kPs;
     task.program = is_server ? options.server_program : options.program;
     task.arguments = is_server ? options.server_arguments : options.arguments;

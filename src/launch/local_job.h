@@ -43,7 +43,6 @@ struct LocalJobOptions {
 // What one process is started with.
 struct LocalTask {
   TaskId id = {};
-  int port = 0;
   std::string program = {};
   std::vector<std::string> arguments = {};
   std::vector<std::string> environment = {};
@@ -56,13 +55,13 @@ struct LocalJob {
   std::vector<LocalTask> tasks = {};
 };
 
-// How many ports such a job needs.
-int CountTasks(const LocalJobOptions& options);
+// The tasks of such a job, in the order of LocalJob.
+std::vector<TaskId> TasksOf(const LocalJobOptions& options);
 
-// Plans the job. Each task has one of `ports` (as many as CountTasks says) on
-// 127.0.0.1, and is told about the job as TaskEnvironment says.
+// Plans the job. Each task of TasksOf has the address at its place in
+// `addresses`, and is told about the job as TaskEnvironment says.
 // InvalidArgument unless it is a whole cluster. Pure; thread-safe.
-absl::StatusOr<LocalJob> PlanLocalJob(const LocalJobOptions& options,
-                                      const std::vector<int>& ports);
+absl::StatusOr<LocalJob> PlanLocalJob(
+    const LocalJobOptions& options, const std::vector<std::string>& addresses);
 
 }  // namespace capstan

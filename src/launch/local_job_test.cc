@@ -17,6 +17,7 @@ namespace {
 using ::capstan::testing::StatusIs;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -44,14 +45,29 @@ std::vector<std::string> Names(const std::vector<LocalTask>& tasks) {
   return names;
 }
 
+std::vector<TaskId> Ids(const std::vector<LocalTask>& tasks) {
+  std::vector<TaskId> ids;
+  for (const LocalTask& task : tasks) ids.push_back(task.id);
+  return ids;
+}
+
+// For so many tasks.
+std::vector<std::string> Addresses(int count) {
+  std::vector<std::string> addresses;
+  for (int i = 0; i < count; ++i) {
+    addresses.push_back("unix:/tmp/" + std::to_string(i));
+  }
+  return addresses;
+}
+
 TEST(LocalJobTest, TheChiefIsLast) {
   LocalJobOptions options = Options();
   options.evaluator = true;
-  ASSERT_EQ(CountTasks(options), 5);
-  const auto job = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  const auto job = PlanLocalJob(options, Addresses(5));
   ASSERT_OK(job);
   EXPECT_THAT(Names(job->tasks), ElementsAre("ps/0", "worker/0", "worker/1",
                                              "evaluator/0", "chief/0"));
+  EXPECT_THAT(TasksOf(options), ElementsAreArray(Ids(job->tasks)));
 }
 
 TEST(LocalJobTest, OnlyTheChiefSaysThatTheJobIsOver) {
@@ -59,7 +75,7 @@ TEST(LocalJobTest, OnlyTheChiefSaysThatTheJobIsOver) {
   // Of a job that this runs in.
   options.environment = {"CAPSTAN_OVER_FILE=/other/over"};
   options.over_file = "/run/over";
-  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  const auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   for (const LocalTask& task : job->tasks) {
     EXPECT_EQ(EnvironmentOf(task).Get("CAPSTAN_OVER_FILE"),
@@ -76,8 +92,10 @@ TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
                          "SLURM_NTASKS=8",    "SLURM_STEP_NUM_TASKS=8",
                          "TF_CONFIG=garbage", "CAPSTAN_TASK=ps/7",
                          "CAPSTAN_CLUSTER=x", "CAPSTAN_CLUSTER_FROM=slurm"};
-  const auto job = PlanLocalJob(options, {11, 12, 13, 14, 15});
+  const std::vector<std::string> addresses = Addresses(5);
+  const auto job = PlanLocalJob(options, addresses);
   ASSERT_OK(job);
+  auto address = addresses.begin();
   for (const LocalTask& task : job->tasks) {
     DetectOptions detect;
     detect.environment = EnvironmentOf(task);
@@ -85,14 +103,13 @@ TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
     EXPECT_EQ(cluster.task, task.id);
     EXPECT_EQ(cluster.job_id, "j1");
     EXPECT_EQ(cluster.spec.ToString(), "1 chief, 2 workers, 2 ps");
-    EXPECT_THAT(cluster.spec.task_address(task.id),
-                ::testing::EndsWith(":" + std::to_string(task.port)));
+    EXPECT_EQ(cluster.spec.task_address(task.id), *address++);
     EXPECT_THAT(cluster.warnings, ::testing::IsEmpty());
   }
 }
 
 TEST(LocalJobTest, ServersRunTheStockServer) {
-  const auto job = PlanLocalJob(Options(), {11, 12, 13, 14});
+  const auto job = PlanLocalJob(Options(), Addresses(4));
   ASSERT_OK(job);
   EXPECT_EQ(job->tasks.front().program, "/proc/self/exe");
   EXPECT_THAT(job->tasks.front().arguments, ElementsAre("capstan", "server"));
@@ -103,14 +120,14 @@ TEST(LocalJobTest, ServersRunTheStockServer) {
 TEST(LocalJobTest, TheEnvironmentIsInherited) {
   LocalJobOptions options = Options();
   options.environment = {"HOME=/root", "CAPSTAN_TLS=/old", "EMPTY="};
-  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks.front().environment, Contains("HOME=/root"));
   EXPECT_THAT(job->tasks.front().environment, Contains("EMPTY="));
   EXPECT_THAT(job->tasks.front().environment, Contains("CAPSTAN_TLS=/old"));
 
   options.tls = "/new";
-  job = PlanLocalJob(options, {11, 12, 13, 14});
+  job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks.front().environment, Contains("CAPSTAN_TLS=/new"));
   EXPECT_THAT(job->tasks.front().environment,
@@ -120,7 +137,7 @@ TEST(LocalJobTest, TheEnvironmentIsInherited) {
 TEST(LocalJobTest, WorkersShareTheCores) {
   LocalJobOptions options = Options();
   options.cores = 7;
-  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   for (const LocalTask& task : job->tasks) {
     for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
@@ -135,7 +152,7 @@ TEST(LocalJobTest, WorkersShareTheCores) {
   }
   // At least one each.
   options.cores = 1;
-  job = PlanLocalJob(options, {11, 12, 13, 14});
+  job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=1"));
 }
@@ -144,16 +161,16 @@ TEST(LocalJobTest, FunctionsOfAWorkerShareItsCores) {
   LocalJobOptions options = Options();
   options.cores = 8;
   options.environment = {"CAPSTAN_CONCURRENCY=4"};
-  auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=1"));
   options.concurrency = 2;
-  job = PlanLocalJob(options, {11, 12, 13, 14});
+  job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=2"));
   options.concurrency = 0;
   options.environment = {"CAPSTAN_CONCURRENCY=many"};
-  job = PlanLocalJob(options, {11, 12, 13, 14});
+  job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   EXPECT_THAT(job->tasks[1].environment, Contains("OMP_NUM_THREADS=4"));
 }
@@ -161,7 +178,7 @@ TEST(LocalJobTest, FunctionsOfAWorkerShareItsCores) {
 TEST(LocalJobTest, ProgramsAreToldTheKernels) {
   LocalJobOptions options = Options();
   options.blas_core = "HASWELL";
-  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  const auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   for (const LocalTask& task : job->tasks) {
     EXPECT_EQ(EnvironmentOf(task).Get("OPENBLAS_CORETYPE").value_or(""),
@@ -173,7 +190,7 @@ TEST(LocalJobTest, ThreadsThatTheUserChoseStay) {
   LocalJobOptions options = Options();
   options.cores = 8;
   options.environment = {"OMP_NUM_THREADS=6", "CAPSTAN_COMPUTE_THREADS="};
-  const auto job = PlanLocalJob(options, {11, 12, 13, 14});
+  const auto job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);
   const std::vector<std::string>& worker = job->tasks[1].environment;
   EXPECT_THAT(worker, Contains("OMP_NUM_THREADS=6"));
@@ -185,11 +202,11 @@ TEST(LocalJobTest, ThreadsThatTheUserChoseStay) {
 TEST(LocalJobTest, RefusesWhatIsNoCluster) {
   LocalJobOptions options = Options();
   options.servers = 0;
-  EXPECT_THAT(PlanLocalJob(options, {11, 12, 13}),
+  EXPECT_THAT(PlanLocalJob(options, Addresses(3)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ps")));
-  EXPECT_THAT(PlanLocalJob(Options(), {11}),
+  EXPECT_THAT(PlanLocalJob(Options(), Addresses(1)),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       StartsWith("4 tasks, but 1 ports")));
+                       StartsWith("4 tasks, but 1 addresses")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "launch/run_folder.h"
 #include "launch/screen.h"
 #include "launch/signal_fd.h"
+#include "launch/socket_folder.h"
 #include "launch/task_output.h"
 #include "launch/task_process.h"
 
@@ -38,6 +40,36 @@ absl::StatusOr<SignalFd> TakeSignals() {
     signals.push_back(SIGHUP);
   }
   return SignalFd::Open(signals);
+}
+
+// Where the tasks listen, and what is theirs for as long as this lives.
+struct Places {
+  std::vector<std::string> addresses;
+  std::optional<HeldPorts> ports;
+  std::optional<SocketFolder> sockets;
+};
+
+absl::StatusOr<Places> FindPlaces(const RunLocalJobOptions& options) {
+  Places places;
+  const std::vector<TaskId> tasks = TasksOf(options.job);
+  if (options.tcp) {
+    absl::StatusOr<HeldPorts> ports =
+        HeldPorts::Take(static_cast<int>(tasks.size()));
+    CAPSTAN_RETURN_IF_ERROR(ports.status());
+    for (const int port : ports->ports()) {
+      places.addresses.push_back(fmt::format("127.0.0.1:{}", port));
+    }
+    places.ports = *std::move(ports);
+    return places;
+  }
+  absl::StatusOr<SocketFolder> sockets =
+      SocketFolder::Create(options.socket_parent);
+  CAPSTAN_RETURN_IF_ERROR(sockets.status());
+  for (const TaskId& task : tasks) {
+    places.addresses.push_back(sockets->AddressOf(task));
+  }
+  places.sockets.emplace(*std::move(sockets));
+  return places;
 }
 
 absl::StatusOr<std::vector<TaskProcess>> MakeProcesses(
@@ -67,8 +99,8 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
   options.job.program = *std::move(program);
   options.job.job_id = NewJobId();
 
-  absl::StatusOr<HeldPorts> ports = HeldPorts::Take(CountTasks(options.job));
-  CAPSTAN_RETURN_IF_ERROR(ports.status());
+  const absl::StatusOr<Places> places = FindPlaces(options);
+  CAPSTAN_RETURN_IF_ERROR(places.status());
   absl::StatusOr<RunFolder> folder =
       RunFolder::Create(options.folder, clock.WallNow(), getpid());
   CAPSTAN_RETURN_IF_ERROR(folder.status());
@@ -76,7 +108,7 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
   const auto parent = std::filesystem::absolute(options.folder);
   options.job.over_file = (parent / folder->OverPath()).string();
   options.supervisor.job_is_over = [&folder] { return folder->IsOver(); };
-  absl::StatusOr<LocalJob> job = PlanLocalJob(options.job, ports->ports());
+  absl::StatusOr<LocalJob> job = PlanLocalJob(options.job, places->addresses);
   CAPSTAN_RETURN_IF_ERROR(job.status());
   CAPSTAN_RETURN_IF_ERROR(folder->WriteCluster(job->spec, options.job.job_id));
   absl::StatusOr<std::vector<TaskProcess>> processes =

@@ -15,6 +15,11 @@ struct RunLocalJobOptions {
   LocalJobOptions job = {};
   std::string search_path = {};
   SupervisorOptions supervisor = {};
+  // Whether the tasks talk over TCP on 127.0.0.1, which every user of the
+  // machine can reach, and not over Unix sockets.
+  bool tcp = false;
+  // Where the folder of the sockets is made, see SocketFolder.
+  std::string socket_parent = {};
   // The folder in which runs/ is.
   std::string folder = ".";
   // Descriptors: of the tasks' lines, and of what there is to say.
@@ -26,10 +31,10 @@ struct RunLocalJobOptions {
 // what the tasks write to the screen and, whole, to runs/<id>/logs. A program
 // that cannot be run is reported in one line, with the code 126 or 127. Fails,
 // without having started anything, if there are no ports or no folder for the
-// logs. While it runs, it takes the signals SIGINT, SIGTERM, SIGHUP (unless
-// that was ignored), SIGCHLD, SIGPIPE and SIGXFSZ (a log that is too large is
-// an error like others) of the process, and reaps all its children; so one at
-// a time, and in the main thread.
+// sockets or the logs. While it runs, it takes the signals SIGINT, SIGTERM,
+// SIGHUP (unless that was ignored), SIGCHLD, SIGPIPE and SIGXFSZ (a log that is
+// too large is an error like others) of the process, and reaps all its
+// children; so one at a time, and in the main thread.
 absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options);
 
 }  // namespace capstan

@@ -212,7 +212,7 @@ void Supervisor::Restart(Watched& watched, Duration delay) {
   screen_.Say(fmt::format("{}; restarting it{} ({} of {})",
                           watched.process.DescribeFailure(), when,
                           watched.policy.restarts(), options_.max_restarts));
-  // What it left behind may hold its port.
+  // What it left behind may hold its address.
   watched.process.Signal(SIGKILL);
   watched.restart_when_gone = true;
   watched.restart_at = clock_.Now() + delay;

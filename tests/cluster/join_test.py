@@ -33,13 +33,14 @@ class Join(unittest.TestCase):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="capstan-join-"))
         self.addCleanup(shutil.rmtree, self.dir)
         self.flags = []
-        self.variables = {}
+        # A job that is killed leaves its sockets behind.
+        self.variables = {"TMPDIR": str(self.dir)}
         if self.tls:
             subprocess.run([CAPSTAN, "certs", self.dir / "certs"], check=True,
                            stdout=subprocess.DEVNULL)
             self.flags = ["--tls", "certs"]
             token = str(self.dir / "certs" / "token")
-            self.variables = {"CAPSTAN_TOKEN": token}
+            self.variables["CAPSTAN_TOKEN"] = token
         os.mkfifo(self.dir / "go")
         self.job = self.popen([CAPSTAN, "run", "-w", "1", "-s", "1",
                                *self.flags, "--", "sh", "-c", SCRIPT],
@@ -50,7 +51,7 @@ class Join(unittest.TestCase):
         self.await_log("job.log", "chief/0: ready")
         text = next(self.dir.glob("runs/*/cluster.yaml")).read_text()
         self.job_id = re.search(r"job_id: \"?(\w+)", text).group(1)
-        self.address = dict(re.findall(r'"?(\w+)"?: ?\["?([\d.:]+)', text))
+        self.address = dict(re.findall(r'"?(\w+)"?: ?\["?([^"\]]+)', text))
         self.chief = self.address["chief"]
 
     def close(self):
@@ -121,6 +122,43 @@ class Join(unittest.TestCase):
         self.assertEqual(self.job.wait(PATIENCE), 0, self.log("job.log"))
 
 
+class OtherUsers(Join):
+    """Of a job that `capstan run` has started with nothing said of security."""
+
+    NOBODY = 65534
+
+    def call_as_nobody(self):
+        """Calls the chief as another user: what that sees."""
+        script = ("import socket, sys\n"
+                  "s = socket.socket(socket.AF_UNIX)\n"
+                  "try:\n"
+                  "    s.connect(sys.argv[1])\n"
+                  "    print('closed' if s.recv(1) == b'' else 'answered')\n"
+                  "except OSError as error:\n"
+                  "    print(type(error).__name__)\n")
+        path = self.chief.removeprefix("unix:")
+        done = subprocess.run(["/usr/bin/python3", "-c", script, path],
+                              text=True, cwd="/", capture_output=True,
+                              timeout=PATIENCE, user=self.NOBODY, group=0,
+                              extra_groups=[])
+        return done.stdout.strip()
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be another user")
+    def test_cannot_connect(self):
+        path = pathlib.Path(self.chief.removeprefix("unix:"))
+        self.dir.chmod(0o755)
+        self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
+        self.assertEqual(self.call_as_nobody(), "PermissionError")
+        # Nor if the modes of the files do not keep them away.
+        path.parent.chmod(0o755)
+        path.chmod(0o666)
+        self.assertEqual(self.call_as_nobody(), "closed")
+        self.await_log("job.log", f"belongs to user {self.NOBODY}")
+        self.await_states()
+        self.end()
+        self.assertFalse(path.parent.exists())
+
+
 class Workers(Join):
 
     def test_joins_leaves_and_joins_again(self):
@@ -128,7 +166,7 @@ class Workers(Join):
         self.await_states(worker_1="healthy")
         self.assertRegex(self.log("one.log"),
                          f"capstan: joins job {self.job_id} as worker/1 at "
-                         r"127\.0\.0\.1:\d+\n")
+                         r"unix:\S+/joined-\d+\n")
         self.assertIn("this is worker/1", self.log("one.log"))
         self.assertIn("joins the job", self.log("job.log"))
         worker.send_signal(signal.SIGTERM)

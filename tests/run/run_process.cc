@@ -51,8 +51,10 @@ RunProcess::RunProcess(const std::string& script, const Options& options)
 RunProcess::RunProcess(const std::vector<std::string>& arguments,
                        const Options& options) {
   std::vector<std::string> command = {
-      "sh", "-c", "cd \"$0\"; " + options.before + "; exec \"$@\"", dir_.path(),
-      CAPSTAN_RUN_TEST_CAPSTAN};
+      "sh", "-c",
+      // A run that is killed leaves its sockets behind.
+      "cd \"$0\"; export TMPDIR=\"$PWD\"; " + options.before + "; exec \"$@\"",
+      dir_.path(), CAPSTAN_RUN_TEST_CAPSTAN};
   command.insert(command.end(), arguments.begin(), arguments.end());
   auto process = Spawn(
       "/bin/sh", command,

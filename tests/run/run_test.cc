@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 TEST(RunTest, EveryLineHasItsTask) {
@@ -61,6 +63,43 @@ TEST(RunTest, AllTasksHaveOneClusterAndOneJob) {
       ClusterSpec::FromJson(clusters.begin()->substr(kBefore.size()));
   EXPECT_NO_THROW(spec.Validate());
   EXPECT_EQ(spec.ToString(), "1 chief, 2 workers, 1 ps");
+}
+
+// The addresses of all tasks, as TF_CONFIG has them in the chief's log.
+std::vector<std::string> AddressesIn(const std::string& config) {
+  constexpr std::string_view kBefore = "{\"cluster\":";
+  const size_t end = config.find("},\"task\"") + 1;
+  const ClusterSpec spec = ClusterSpec::FromJson(
+      config.substr(kBefore.size(), end - kBefore.size()));
+  std::vector<std::string> addresses;
+  for (const TaskId& task : spec.tasks()) {
+    addresses.push_back(spec.task_address(task));
+  }
+  return addresses;
+}
+
+TEST(RunTest, TasksAreOnSocketsOfTheUserAlone) {
+  // Their folder, in TMPDIR, is private while the job runs, and gone after it.
+  RunProcess run("echo \"$TF_CONFIG\"; stat -c '%a %n' capstan-*");
+  EXPECT_EQ(run.Wait(), 0);
+  const std::string log = run.Log("chief-0");
+  const std::string home = run.dir().path();
+  for (const std::string& address : AddressesIn(log)) {
+    EXPECT_THAT(address,
+                MatchesRegex("unix:" + home + "/capstan-.{6}/[a-z]+-[0-9]"));
+  }
+  EXPECT_THAT(log, ContainsRegex("\n700 capstan-.{6}\n"));
+  for (const auto& entry : std::filesystem::directory_iterator(home)) {
+    EXPECT_EQ(entry.path().filename(), "runs");
+  }
+}
+
+TEST(RunTest, TcpIfAskedFor) {
+  RunProcess run("echo \"$TF_CONFIG\"", {.flags = {"--tcp"}});
+  EXPECT_EQ(run.Wait(), 0);
+  for (const std::string& address : AddressesIn(run.Log("chief-0"))) {
+    EXPECT_THAT(address, StartsWith("127.0.0.1:"));
+  }
 }
 
 TEST(RunTest, TlsIsPassedOn) {
