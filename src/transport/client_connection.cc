@@ -46,6 +46,7 @@ void ClientConnection::Start(std::function<void()> on_end) {
 
 Task<> ClientConnection::ReadLoop(std::shared_ptr<ClientConnection> self) {
   while (!self->ended_) {
+    self->reader_->set_message_begun(self->incoming_.remaining > 0);
     absl::StatusOr<FrameHeader> header = co_await self->reader_->ReadHeader();
     absl::Status status = header.status();
     if (status.ok()) {

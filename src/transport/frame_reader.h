@@ -82,8 +82,12 @@ class FrameReader {
   // The same, or since when silence counts against the peer.
   MonotonicTime last_heard() const { return last_heard_; }
   void set_last_heard(MonotonicTime time) { last_heard_ = time; }
-  // True while a frame has begun and its next bytes are awaited.
-  bool inside_frame() const { return waiting_ && inside_frame_; }
+  // Says whether more frames of a message that has begun are to come.
+  void set_message_begun(bool begun) { message_begun_ = begun; }
+  // True while a message has begun and its next bytes are awaited.
+  bool inside_message() const {
+    return waiting_ && (inside_frame_ || message_begun_);
+  }
   // True while bytes are awaited at all (as against a pause by the caller).
   bool waiting() const { return waiting_; }
 
@@ -106,6 +110,7 @@ class FrameReader {
   MonotonicTime last_heard_;
   bool waiting_ = false;
   bool inside_frame_ = false;
+  bool message_begun_ = false;
 };
 
 }  // namespace capstan

@@ -156,11 +156,11 @@ TEST_P(FrameReaderTest, TellsAQuietPeerFromOneThatStopsInsideAFrame) {
   Spawn(context_.get_executor(), ReadOneHeader(reader_, result));
   Poll();
   EXPECT_TRUE(reader_.waiting());
-  EXPECT_FALSE(reader_.inside_frame());
+  EXPECT_FALSE(reader_.inside_message());
   clock_.AdvanceTo(clock_.Now() + std::chrono::seconds(1));
   stream_.Put(Request(1, "", {}).substr(0, 10));
   Poll();
-  EXPECT_TRUE(reader_.inside_frame());
+  EXPECT_TRUE(reader_.inside_message());
   EXPECT_EQ(reader_.last_heard(), clock_.Now());
   stream_.Close();
   Poll();

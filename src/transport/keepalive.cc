@@ -30,9 +30,9 @@ Task<absl::Status> WatchLiveness(Clock& clock, Timer& timer,
       continue;
     }
     const Duration silence = now - reader.last_heard();
-    if (reader.inside_frame() && silence >= options.stall_timeout) {
+    if (reader.inside_message() && silence >= options.stall_timeout) {
       co_return absl::UnavailableError(
-          absl::StrCat("stopped in the middle of a frame ",
+          absl::StrCat("stopped in the middle of a message ",
                        Milliseconds(silence), " ms ago"));
     }
     if (!options.ping) continue;

@@ -24,7 +24,8 @@ struct LivenessOptions {
   // Whether to ping. Lanes whose reader may pause for long do not, and leave
   // it to the lane beside them.
   bool ping = true;
-  // A frame that has begun must go on within this time.
+  // A message that has begun must go on within this time, also from one of its
+  // frames to the next.
   Duration stall_timeout = std::chrono::seconds(5);
 };
 

@@ -98,7 +98,7 @@ TEST_F(KeepaliveTest, APeerThatAnswersLives) {
   EXPECT_FALSE(verdict_.has_value());
 }
 
-TEST_F(KeepaliveTest, OnABulkLaneOnlyAStallInsideAFrameCounts) {
+TEST_F(KeepaliveTest, OnABulkLaneOnlyAStallInsideAMessageCounts) {
   LivenessOptions options;
   options.ping = false;
   Start(options);
@@ -111,7 +111,23 @@ TEST_F(KeepaliveTest, OnABulkLaneOnlyAStallInsideAFrameCounts) {
   RunFor(milliseconds(600));
   ASSERT_TRUE(verdict_.has_value());
   EXPECT_THAT(*verdict_, StatusIs(absl::StatusCode::kUnavailable,
-                                  HasSubstr("middle of a frame")));
+                                  HasSubstr("middle of a message")));
+}
+
+TEST_F(KeepaliveTest, AMessageMustGoOnFromOneFrameToTheNext) {
+  LivenessOptions options;
+  options.ping = false;
+  Start(options);
+  reader_.set_message_begun(true);
+  for (int i = 0; i < 3; ++i) {
+    RunFor(milliseconds(4000));
+    stream_.Put(Ping());
+  }
+  EXPECT_FALSE(verdict_.has_value());
+  RunFor(milliseconds(5500));
+  ASSERT_TRUE(verdict_.has_value());
+  EXPECT_THAT(*verdict_, StatusIs(absl::StatusCode::kUnavailable,
+                                  HasSubstr("middle of a message")));
 }
 
 TEST_F(KeepaliveTest, BeingStoppedOurselvesIsNotHeldAgainstThePeer) {

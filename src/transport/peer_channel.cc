@@ -315,6 +315,7 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
   if (closed_) co_return absl::CancelledError("the channel was closed");
   LivenessOptions liveness;
   liveness.keepalive = options_.keepalive;
+  liveness.stall_timeout = options_.stall_timeout;
   liveness.ping = lane == Lane::kSmall;
   LaneState& mine = lane_state(lane);
   mine.connected = clock_.Now();

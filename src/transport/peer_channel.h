@@ -26,6 +26,8 @@ struct ChannelOptions {
   std::string expected_task;
   FrameLimits limits;
   KeepaliveOptions keepalive;
+  // An answer that has begun must go on within this time.
+  Duration stall_timeout = std::chrono::seconds(5);
   // Bytes under way at once (requests, and answers as far as they were asked
   // for); more calls wait their turn. One call alone may exceed it.
   uint64_t bytes_in_flight = uint64_t{256} << 20;

@@ -108,14 +108,17 @@ class ListeningServer final : public Server {
       gone = core->counters.connections_open == 0;
       if (gone || !late) continue;
       const auto left = core->connections();
-      if (next > deadline) {
-        core->logger.Warning(
-            "shutdown: still serving requests of {} connections, the first "
-            "from {}",
-            left.size(), left.empty() ? "" : left.front()->description());
-      }
       for (const auto& connection : left) {
-        asio::post(connection->executor(), [connection] {
+        // Who it is from is known on its own executor alone.
+        const bool named = next > deadline && connection == left.front();
+        asio::post(connection->executor(), [core, connection, named,
+                                            count = left.size()] {
+          if (named) {
+            core->logger.Warning(
+                "shutdown: still serving requests of {} connection{}, the "
+                "first from {}",
+                count, count == 1 ? "" : "s", connection->description());
+          }
           connection->Fail(absl::CancelledError("the server has shut down"));
         });
       }

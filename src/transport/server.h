@@ -35,7 +35,7 @@ struct ServerOptions {
   // Requests of one connection being served at once; at the bound the server
   // stops reading from it.
   int max_requests_per_connection = 1'024;
-  // A connection must say hello within this time, and a frame that has begun
+  // A connection must say hello within this time, and a message that has begun
   // must go on: no progress for this long closes the connection.
   Duration handshake_timeout = std::chrono::seconds(5);
   Duration stall_timeout = std::chrono::seconds(5);

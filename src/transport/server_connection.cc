@@ -116,6 +116,7 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
 
 Task<absl::Status> ServerConnection::ReadRequests() {
   while (!ended_) {
+    reader_.set_message_begun(incoming_ != nullptr);
     absl::StatusOr<FrameHeader> header = co_await reader_.ReadHeader();
     if (!header.ok()) co_return header.status();
     absl::Status status;

@@ -49,11 +49,43 @@ TEST_P(TransportContract, SenderThatStopsInsideAFrameIsClosed) {
   piece.kind = FrameKind::kData;
   piece.request_id = 1;
   piece.attachment_bytes = kInlineBytes;
-  ExpectStalled(*this, "inside a piece",
-                EncodeHead(header, "", std::vector<Bytes>{AsBytes(data)}) +
-                    HeaderBytes(piece) + "some");
+  const std::string head =
+      EncodeHead(header, "", std::vector<Bytes>{AsBytes(data)});
+  ExpectStalled(*this, "inside a piece", head + HeaderBytes(piece) + "some");
+  ExpectStalled(*this, "before the first piece", head);
+  ExpectStalled(*this, "between two pieces",
+                head + HeaderBytes(piece) + data.substr(0, kInlineBytes));
   EXPECT_EQ(counters().malformed, 0u);
   ExpectEcho(*client);
+}
+
+// The same of an answer, whose server has a small lane that is well.
+TEST_P(TransportContract, AnswerThatStopsBetweenTwoPiecesIsGivenUp) {
+  RawServer server(world());
+  ChannelOptions options = client_options();
+  options.address = server.address();
+  options.stall_timeout = milliseconds(50);
+  const auto client = NewClient(options);
+  PendingCall call =
+      client->Start({.method = kEcho, .options = ReplyUpTo(3 * kInlineBytes)});
+  const Hello self = server_options().self;
+  const auto small = server.AcceptAndWelcome(self);
+  const auto bulk = server.AcceptAndWelcome(self, Lane::kBulk);
+  const absl::StatusOr<RawFrame> asked = bulk->ReceiveFrame();
+  ASSERT_OK(asked);
+  const std::string data(3 * kInlineBytes, 'd');
+  FrameHeader header;
+  header.kind = FrameKind::kResponse;
+  header.request_id = asked->header.request_id;
+  FrameHeader piece;
+  piece.kind = FrameKind::kData;
+  piece.request_id = header.request_id;
+  piece.attachment_bytes = kInlineBytes;
+  ASSERT_OK(
+      bulk->Send(EncodeHead(header, "", std::vector<Bytes>{AsBytes(data)}) +
+                 HeaderBytes(piece) + data.substr(0, kInlineBytes)));
+  EXPECT_THAT(call.Get(), StatusIs(absl::StatusCode::kUnavailable,
+                                   HasSubstr("middle of a message")));
 }
 
 TEST_P(TransportContract, QuietPeerWithoutAFrameIsNotStalled) {
