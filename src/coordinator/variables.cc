@@ -13,6 +13,10 @@
 namespace capstan {
 namespace {
 
+// Of what ends when a server is lost: until then it waits for a silent one, as
+// all do.
+constexpr Duration kUntilLost = std::chrono::minutes(10);
+
 absl::Status Contradiction(const std::string& one, const std::string& other) {
   return absl::InvalidArgumentError(absl::StrCat(
       "variables '", one, "' and '", other,
@@ -196,6 +200,7 @@ Task<absl::StatusOr<UpdateResult>> JobVariables::Apply(
   id.fence = fence();
   id.step = queue_.BeginStep();
   UpdateOptions options;
+  if (cancellation != nullptr) options.timeout = kUntilLost;
   options.cancellation = cancellation;
   absl::StatusOr<UpdateResult> summary = co_await UpdateByName(
       client_, id, operation, std::move(updates), options);
@@ -271,6 +276,7 @@ Task<absl::Status> JobVariables::Publish(Cancellation* cancellation) {
     co_return absl::OkStatus();
   }
   UpdateOptions options;
+  if (cancellation != nullptr) options.timeout = kUntilLost;
   options.cancellation = cancellation;
   co_return co_await Tell(std::move(notice), options);
 }
