@@ -344,7 +344,8 @@ class CAPSTAN_EXPORT ClusterCoordinator {
   }
 
   // Each worker reads the dataset from its beginning; MakeIterator() of it
-  // makes new iterators each time. One whose worker was lost begins anew.
+  // makes new iterators each time. One whose worker was lost starts again from
+  // the beginning, and so do all when workers come or go: see docs/data.md.
   template <typename T>
   PerWorkerDataset<T> CreatePerWorkerDataset(
       const Resource<Iterator<T>>& dataset) {

@@ -49,7 +49,9 @@
 namespace capstan {
 
 // What a worker is told when its input pipeline is made: how many pipelines
-// there are, one per worker, and which of them this is. A value.
+// there are, one per worker of the job, and which of them this is, in the order
+// of the workers' numbers. When workers come or go, all datasets are made again
+// with new contexts; docs/data.md says what that means. A value.
 struct CAPSTAN_EXPORT InputContext {
   int num_input_pipelines = 1;
   int input_pipeline_id = 0;  // from 0
@@ -58,6 +60,8 @@ struct CAPSTAN_EXPORT InputContext {
   // global / num_replicas_in_sync. Throws kInvalidArgument unless both are at
   // least 1 and it divides.
   std::int64_t PerReplicaBatchSize(std::int64_t global) const;
+
+  bool operator==(const InputContext&) const = default;
 };
 
 // The elements of a dataset, one after the other.

@@ -450,6 +450,8 @@ class Function {
 struct ResourceInfo {
   std::string name = {};
   std::string type = {};
+  // A dataset of each worker's own: made again when its InputContext changes.
+  bool input_pipeline = false;
 };
 template <typename T>
 class Resource {

@@ -281,7 +281,8 @@ class CAPSTAN_EXPORT Definitions {
   }
 
   // What each worker is to have one of: `make` is called there with the
-  // worker's InputContext, and returns it, or a std::shared_ptr to it.
+  // worker's InputContext, and returns it, or a std::shared_ptr to it. It is
+  // made once, and keeps what it has when other workers come or go.
   template <typename F>
   auto AddResource(std::string name, F make) {
     using Made = std::invoke_result_t<const F&, const InputContext&>;
@@ -305,7 +306,8 @@ class CAPSTAN_EXPORT Definitions {
   void SetEvaluator(EvaluatorBody body);
 
   // A dataset: `make` returns a function that gives the next element, or
-  // nullopt at the end: std::optional<T>().
+  // nullopt at the end: std::optional<T>(). It is called again whenever the
+  // InputContext changes.
   // Or a Dataset, for which it is two resources: `name`, to be read from its
   // beginning, and `name`/table, to be read by number.
   template <typename F>
@@ -325,7 +327,8 @@ class CAPSTAN_EXPORT Definitions {
           [make = std::move(make)](
               const InputContext& input) -> std::shared_ptr<void> {
             return std::make_shared<Iterator<Example>>(make(input).Open());
-          });
+          },
+          /*input_pipeline=*/true);
       return DatasetHandle(std::move(iterator), std::move(table));
     } else {
       using T = typename std::invoke_result_t<Source&>::value_type;
@@ -334,7 +337,8 @@ class CAPSTAN_EXPORT Definitions {
           [make = std::move(make)](
               const InputContext& input) -> std::shared_ptr<void> {
             return std::make_shared<Iterator<T>>(make(input));
-          });
+          },
+          /*input_pipeline=*/true);
     }
   }
 
@@ -376,8 +380,11 @@ class CAPSTAN_EXPORT Definitions {
   template <typename T>
   Resource<T> AddMade(
       std::string name,
-      std::function<std::shared_ptr<void>(const InputContext&)> make) {
-    ResourceInfo info{.name = std::move(name), .type = NameOfType(typeid(T))};
+      std::function<std::shared_ptr<void>(const InputContext&)> make,
+      bool input_pipeline = false) {
+    ResourceInfo info{.name = std::move(name),
+                      .type = NameOfType(typeid(T)),
+                      .input_pipeline = input_pipeline};
     ResourceDefinition definition;
     definition.info = std::make_shared<const ResourceInfo>(std::move(info));
     definition.make = std::move(make);

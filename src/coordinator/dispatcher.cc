@@ -113,6 +113,9 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   Task<> Pause(Timer& timer, Duration duration);
   size_t NumUnready() const;
   size_t NumIdle() const;
+  InputContext PipelineOf(int index) const;
+  // After a worker has come or gone.
+  void UpdatePipelines();
 
   Clock& clock_;
   const Logger logger_;
@@ -131,6 +134,9 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   JobVariables variables_;
   LinkContext context_;
   std::map<std::string, std::shared_ptr<WorkerLink>> links_;
+  // The numbers of the workers that have input pipelines, in order: those of
+  // links that count.
+  std::vector<int> pipelines_;
   ServerBook servers_;
   uint64_t last_session_ = 0;
   Cancellation stop_;  // of what is asked of the servers
@@ -220,6 +226,8 @@ LinkContext Dispatcher::Core::MakeContext() {
           .office = office_,
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },
+          .pipeline = [this](int index) { return PipelineOf(index); },
+          .on_attached = [this] { UpdatePipelines(); },
           .next_session = [this] { return ++last_session_; },
           .num_idle = [this] { return NumIdle(); },
           .is_away =
@@ -317,6 +325,7 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
       ++loops_;
       Spawn(executor_, StopLink(shared_from_this(), found->second));
       links_.erase(found);
+      UpdatePipelines();
     }
     return;
   }
@@ -327,7 +336,28 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
       context_, entry.task, index, new_channel_(entry.task, entry.address),
       random_.Fork(entry.task));
   links_.emplace(entry.task, link);
+  UpdatePipelines();
   link->Start();
+}
+
+InputContext Dispatcher::Core::PipelineOf(int index) const {
+  InputContext input;
+  input.num_input_pipelines = static_cast<int>(pipelines_.size());
+  const auto place =
+      std::lower_bound(pipelines_.begin(), pipelines_.end(), index);
+  input.input_pipeline_id = static_cast<int>(place - pipelines_.begin());
+  return input;
+}
+
+void Dispatcher::Core::UpdatePipelines() {
+  std::vector<int> counted;
+  for (const auto& [task, link] : links_) {
+    if (link->Counts(options_.away_timeout)) counted.push_back(link->index());
+  }
+  std::sort(counted.begin(), counted.end());
+  if (counted == pipelines_) return;
+  pipelines_ = std::move(counted);
+  ShareResources();
 }
 
 Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
@@ -509,6 +539,7 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
     if (self->stopping_) break;
     const MonotonicTime now = self->clock_.Now();
     self->LookAtWorkers(now);
+    self->UpdatePipelines();
     self->MeasureRate(now);
     // A worker may have rested enough.
     self->Kick();

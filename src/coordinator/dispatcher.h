@@ -42,6 +42,9 @@ struct DispatcherOptions {
   // If nothing finishes for so long although something runs, it says what each
   // task waits for. 0: never.
   Duration watchdog = std::chrono::seconds(60);
+  // A worker that has been away for so long has no input pipeline until it is
+  // back.
+  Duration away_timeout = std::chrono::seconds(60);
   // Whether to go on with what another coordinator has left on the servers.
   bool attach = true;
   // Whether to begin without servers that do not answer, as JobVariables says.

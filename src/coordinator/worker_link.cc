@@ -38,6 +38,7 @@ WorkerLink::WorkerLink(LinkContext& context, std::string task, int index,
       timer_(context.clock.NewTimer(context.executor)),
       event_(context.executor),
       ended_(context.executor),
+      away_since_(context.clock.Now()),
       latency_metric_(context.metrics.LatencyOf(task_)),
       losses_metric_(context.metrics.LossesOf(task_)) {}
 
@@ -72,6 +73,7 @@ Task<> WorkerLink::Run(std::shared_ptr<WorkerLink> self) {
       continue;
     }
     self->complained_ = false;
+    self->context_.on_attached();
     const SessionPtr session = self->session_;
     while (!self->stopping_ && session->lost.ok()) {
       if (!self->HasResources(*session)) {
@@ -109,6 +111,11 @@ Task<> WorkerLink::Pause(Duration duration) {
   co_await timer_->SleepUntil(until);
 }
 
+bool WorkerLink::Counts(Duration patience) const {
+  const bool there = session_ != nullptr && session_->lost.ok();
+  return there || context_.clock.Now() - away_since_ < patience;
+}
+
 void WorkerLink::Nudge() {
   backoff_.Reset();
   if (session_ == nullptr) timer_->Cancel();
@@ -140,7 +147,10 @@ Task<absl::Status> WorkerLink::Attach() {
   auto session = std::make_shared<Session>();
   session->number = request.session;
   session->incarnation = decoded->incarnation;
-  session->made.insert(decoded->made.begin(), decoded->made.end());
+  // With which context is not known: of no pipelines, so they are asked for.
+  for (const uint64_t id : decoded->made) {
+    session->made[id].input.num_input_pipelines = 0;
+  }
   session->reply = *std::move(decoded);
   session->reply.concurrency =
       std::clamp(session->reply.concurrency, 1u, kMaxConcurrency);
@@ -172,6 +182,7 @@ void WorkerLink::Lose(const SessionPtr& session, const absl::Status& status,
   if (!session->lost.ok()) return;
   session->lost = status;
   prepared_ = false;
+  away_since_ = context_.clock.Now();
   if (!stopping_) {
     ++lost_;
     losses_metric_.Increment();

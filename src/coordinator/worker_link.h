@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,12 @@ struct LinkContext {
   // Of the coordinator, now.
   std::function<Office()> office;
   std::function<Fence()> fence;
-  // How many workers there are, for InputContext.
+  // How many workers there are.
   std::function<int()> num_workers;
+  // The input pipeline of the worker of that number, now.
+  std::function<InputContext(int index)> pipeline;
+  // A worker is there, perhaps after it was away for long.
+  std::function<void()> on_attached;
   // Above all sessions so far.
   std::function<uint64_t()> next_session;
   // How many workers have a thread free, or may become ready soon.
@@ -74,7 +77,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // link that waits for no answer does not notice by itself, and a call that
   // comes after would wait for the worker to come back.
   void OnUnreachable();
-  // Resources have come or gone.
+  // Resources have come or gone, or input pipelines have changed.
   void OnResources();
 
   // Whether it could take another closure, and how many it has.
@@ -101,6 +104,10 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   LinkReport Report() const;
   const std::string& task() const { return task_; }
   // Whether the worker is there, and whether it can be given closures.
+  int index() const { return index_; }
+  // Whether it counts for the input pipelines: it is there, or has been away
+  // for less than `patience`.
+  bool Counts(Duration patience) const;
   bool attached() const { return session_ != nullptr; }
   bool ready() const { return session_ != nullptr && prepared_; }
 
@@ -122,6 +129,11 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     MonotonicTime since;
     bool recalled = false;
   };
+  // A resource that the worker was told to make.
+  struct Resource {
+    absl::Status status;
+    InputContext input;
+  };
   // From one attachment to the loss of the worker.
   struct Session {
     uint64_t number = 0;
@@ -134,8 +146,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     absl::Status lost;     // not OK: it is over
     bool leaving = false;  // because the worker leaves the job
     bool alone = false;    // it runs a suspect, and nothing else
-    std::set<uint64_t> made;
-    std::map<uint64_t, absl::Status> failed;  // resources
+    std::map<uint64_t, Resource> made;
     // The resource that it makes now, if it does.
     std::shared_ptr<const ResourceInfo> making;
     MonotonicTime making_since;
@@ -158,9 +169,17 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // Makes what is missing and drops what is too much.
   Task<> MakeResources(SessionPtr session);
   Task<absl::Status> MakeOne(SessionPtr session, uint64_t id,
-                             std::shared_ptr<const ResourceInfo> info);
+                             std::shared_ptr<const ResourceInfo> info,
+                             InputContext input);
+  // What datasets are to be made with now.
+  InputContext Input() const;
   Task<> Pause(Duration duration);
-  // Whether the worker has all the resources that there are.
+  // Whether the worker has been told to make the resource, and if it is an
+  // input pipeline, with the present context.
+  bool IsMade(const Session& session, uint64_t id,
+              const ResourceInfo& info) const;
+  // Whether that is so of all resources that there are, and the worker has no
+  // others.
   bool HasResources(const Session& session) const;
 
   void Fill();
@@ -197,6 +216,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   std::vector<std::weak_ptr<Closure>> blamed_;
   uint64_t blamed_incarnation_ = 0;
   MonotonicTime rest_until_ = MonotonicTime::min();
+  MonotonicTime away_since_;  // unless it is attached
   absl::Status error_;
   bool complained_ = false;
   LatencyWindow latency_;

@@ -114,11 +114,11 @@ bool WorkerLink::TakeOne() {
   const ClosurePtr closure = context_.queue.Take();
   if (closure == nullptr) return false;
   // A resource may be so new that this has not heard of it yet.
-  const bool known = std::all_of(
-      closure->resources.begin(), closure->resources.end(),
-      [this](const std::shared_ptr<const uint64_t>& id) {
-        return session_->made.contains(*id) || session_->failed.contains(*id);
-      });
+  const bool known =
+      std::all_of(closure->resources.begin(), closure->resources.end(),
+                  [this](const std::shared_ptr<const uint64_t>& id) {
+                    return session_->made.contains(*id);
+                  });
   if (!known) {
     context_.queue.GiveBack(closure, Return::kUnused, task_, absl::OkStatus());
     OnResources();
@@ -165,9 +165,9 @@ absl::StatusOr<uint32_t> WorkerLink::FindFunction(
 absl::Status WorkerLink::CheckInputs(const Session& session,
                                      const Closure& closure) const {
   for (const std::shared_ptr<const uint64_t>& id : closure.resources) {
-    const auto failed = session.failed.find(*id);
-    if (failed != session.failed.end()) {
-      return WithContext(failed->second,
+    const auto made = session.made.find(*id);
+    if (made != session.made.end() && !made->second.status.ok()) {
+      return WithContext(made->second.status,
                          absl::StrCat("an input of ", Called(closure)));
     }
   }

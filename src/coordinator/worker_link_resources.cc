@@ -8,21 +8,40 @@
 
 namespace capstan {
 
+InputContext WorkerLink::Input() const {
+  const RoundRules rules = context_.queue.rules();
+  InputContext input = context_.pipeline(index_);
+  input.num_replicas_in_sync =
+      rules.sync ? static_cast<int>(rules.replicas) : 1;
+  return input;
+}
+
+bool WorkerLink::IsMade(const Session& session, uint64_t id,
+                        const ResourceInfo& info) const {
+  const auto found = session.made.find(id);
+  if (found == session.made.end()) return false;
+  return !info.input_pipeline || found->second.input == Input();
+}
+
 bool WorkerLink::HasResources(const Session& session) const {
   const ResourceBook::Resources all = context_.resources.all();
   for (const auto& [id, info] : all) {
-    if (!session.made.contains(id) && !session.failed.contains(id)) {
-      return false;
-    }
+    if (!IsMade(session, id, *info)) return false;
   }
-  return std::all_of(session.made.begin(), session.made.end(),
-                     [&](uint64_t id) { return all.contains(id); });
+  return std::all_of(
+      session.made.begin(), session.made.end(),
+      [&](const auto& item) { return all.contains(item.first); });
 }
 
 void WorkerLink::OnResources() {
-  if (session_ == nullptr || !prepared_) return;
-  if (HasResources(*session_)) return;
-  prepared_ = false;
+  if (session_ == nullptr || HasResources(*session_)) return;
+  // One whose context has changed can be used until there is a new one.
+  const ResourceBook::Resources all = context_.resources.all();
+  const bool any_new =
+      std::any_of(all.begin(), all.end(), [this](const auto& item) {
+        return !session_->made.contains(item.first);
+      });
+  if (any_new) prepared_ = false;
   event_.Set();
 }
 
@@ -30,7 +49,7 @@ Task<> WorkerLink::MakeResources(SessionPtr session) {
   const ResourceBook::Resources all = context_.resources.all();
   DropRequest request;
   request.session = session->number;
-  for (const uint64_t id : session->made) {
+  for (const auto& [id, resource] : session->made) {
     if (!all.contains(id)) request.ids.push_back(id);
   }
   if (!request.ids.empty()) {
@@ -44,23 +63,21 @@ Task<> WorkerLink::MakeResources(SessionPtr session) {
     for (const uint64_t id : request.ids) session->made.erase(id);
   }
   for (const auto& [id, info] : all) {
-    if (session->made.contains(id) || session->failed.contains(id)) continue;
+    if (IsMade(*session, id, *info)) continue;
     session->making = info;
     session->making_since = context_.clock.Now();
-    const absl::Status status = co_await MakeOne(session, id, info);
+    const InputContext input = Input();
+    absl::Status status = co_await MakeOne(session, id, info, input);
     session->making = nullptr;
     if (!session->lost.ok()) co_return;
-    if (status.ok()) {
-      session->made.insert(id);
-    } else {
-      context_.logger.Warning("{}", Describe(status));
-      session->failed.emplace(id, status);
-    }
+    if (!status.ok()) context_.logger.Warning("{}", Describe(status));
+    session->made.insert_or_assign(id, Resource{std::move(status), input});
   }
 }
 
-Task<absl::Status> WorkerLink::MakeOne(
-    SessionPtr session, uint64_t id, std::shared_ptr<const ResourceInfo> info) {
+Task<absl::Status> WorkerLink::MakeOne(SessionPtr session, uint64_t id,
+                                       std::shared_ptr<const ResourceInfo> info,
+                                       InputContext input) {
   const std::vector<ResourceInfo>& known = session->reply.resources;
   const auto found = std::find_if(
       known.begin(), known.end(),
@@ -79,12 +96,7 @@ Task<absl::Status> WorkerLink::MakeOne(
   request.session = session->number;
   request.id = id;
   request.resource = static_cast<uint32_t>(found - known.begin());
-  const RoundRules rules = context_.queue.rules();
-  request.input.num_input_pipelines =
-      std::max(context_.num_workers(), index_ + 1);
-  request.input.input_pipeline_id = index_;
-  request.input.num_replicas_in_sync =
-      rules.sync ? static_cast<int>(rules.replicas) : 1;
+  request.input = input;
   std::string body = EncodeMakeRequest(request);
   // It may take as long as it likes.
   const absl::StatusOr<Reply> reply = co_await CallWorker(

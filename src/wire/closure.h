@@ -80,7 +80,9 @@ struct CancelRequest {
 };
 
 // Body of kWorkerMake: make a resource. Answered when that is done, with what
-// came of it. Making one that is there already changes nothing.
+// came of it. Making one that is there already, for the same input, changes
+// nothing; for another input it replaces that one, for functions that begin
+// from then on.
 struct MakeRequest {
   uint64_t session = 0;
   uint64_t id = 0;        // the coordinator's

@@ -100,6 +100,10 @@ class WorkerService::Core : public std::enable_shared_from_this<Core> {
     bool granted = false;  // it may run
   };
   using Made = absl::StatusOr<std::shared_ptr<void>>;
+  struct ResourceHere {
+    Made made;
+    InputContext input;  // that it was made with
+  };
 
   absl::Status CheckSession(uint64_t session) const;
   void CancelAll();
@@ -129,7 +133,7 @@ class WorkerService::Core : public std::enable_shared_from_this<Core> {
   std::deque<std::shared_ptr<Entry>> waiting_;
   // Functions look them up on compute threads, so they see a map that does not
   // change; it is replaced.
-  using Resources = std::map<uint64_t, Made>;
+  using Resources = std::map<uint64_t, ResourceHere>;
   std::shared_ptr<const Resources> resources_ =
       std::make_shared<const Resources>();
   uint64_t finished_ = 0;
@@ -173,8 +177,8 @@ ServerReply WorkerService::Core::Attach(const ServerCall& call) {
   reply.concurrency = runner_.concurrency();
   reply.functions = runner_.functions();
   reply.resources = runner_.resources();
-  for (const auto& [id, made] : *resources_) {
-    if (made.ok()) reply.made.push_back(id);
+  for (const auto& [id, resource] : *resources_) {
+    if (resource.made.ok()) reply.made.push_back(id);
   }
   ServerReply answer;
   answer.body = EncodeAttachReply(reply);
@@ -251,7 +255,7 @@ Task<ServerReply> WorkerService::Core::RunEntry(std::shared_ptr<Entry> entry,
       throw Error(ErrorCode::kInternal,
                   absl::StrCat(options_.task, " was never told to make ", id));
     }
-    return ValueOrThrow(found->second);
+    return ValueOrThrow(found->second.made);
   };
   absl::StatusOr<EncodedValue> value =
       co_await runner_.Run(function, entry->step, arguments, finder);
@@ -331,12 +335,13 @@ Task<ServerReply> WorkerService::Core::Make(ServerCall& call) {
                      " resources, none with number ", request->resource)));
   }
   const auto known = resources_->find(request->id);
+  const InputContext input = request->input;
   Made made = absl::UnknownError("not made");
-  if (known != resources_->end() && known->second.ok()) {
-    made = known->second;
+  if (known != resources_->end() && known->second.made.ok() &&
+      known->second.input == input) {
+    made = known->second.made;
   } else {
     const uint32_t index = request->resource;
-    const InputContext input = request->input;
     made = co_await runner_.Make(index, input);
     const std::string& name = runner_.resources()[index].name;
     if (!made.ok()) {
@@ -350,7 +355,7 @@ Task<ServerReply> WorkerService::Core::Make(ServerCall& call) {
       co_return ErrorReply(CheckSession(request->session));
     }
     auto next = std::make_shared<Resources>(*resources_);
-    next->insert_or_assign(request->id, made);
+    next->insert_or_assign(request->id, ResourceHere{made, input});
     resources_ = std::move(next);
   }
   RunReply reply;

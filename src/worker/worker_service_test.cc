@@ -84,7 +84,9 @@ class FakeRunner final : public Runner {
     std::erase(running, number);
     if (arguments.bytes == "fail") co_return absl::DataLossError("failed");
     if (step.cancelled()) co_return absl::CancelledError("told to");
-    if (arguments.bytes == "resource") finder(7);
+    if (arguments.bytes == "resource") {
+      pipelines.push_back(*std::static_pointer_cast<int>(finder(7)));
+    }
     EncodedValue value;
     value.bytes = "value of " + arguments.bytes;
     co_return value;
@@ -102,6 +104,8 @@ class FakeRunner final : public Runner {
 
   std::vector<uint64_t> running;
   int made = 0;
+  // Of resource 7, as functions saw it.
+  std::vector<int> pipelines;
 
  private:
   const Executor executor_;
@@ -195,8 +199,10 @@ class WorkerServiceTest : public ::testing::Test {
   }
 
   absl::StatusOr<RunReply> Make(uint64_t session, uint64_t id,
-                                uint32_t resource) {
+                                uint32_t resource, int pipeline = 0) {
     MakeRequest request;
+    request.input.input_pipeline_id = pipeline;
+    request.input.num_input_pipelines = 4;
     request.session = session;
     request.id = id;
     request.resource = resource;
@@ -339,6 +345,21 @@ TEST_F(WorkerServiceTest, ResourcesOutliveASessionButNotTheirCoordinator) {
   const absl::StatusOr<AttachReply> other = Attach(1, /*term=*/2);
   ASSERT_OK(other);
   EXPECT_TRUE(other->made.empty());
+}
+
+TEST_F(WorkerServiceTest, AnotherInputGivesAnotherResource) {
+  ASSERT_OK(Attach(1));
+  ASSERT_OK(Make(1, 7, 0, /*pipeline=*/0));
+  Pending before = Run(1, 1, "resource");
+  ASSERT_OK(Make(1, 7, 0, /*pipeline=*/3));
+  EXPECT_EQ(runner_.made, 2);
+  Pending after = Run(1, 2, "resource");
+  Release(2);
+  // It runs for longer than what it was begun with is there for others.
+  Release(1);
+  ASSERT_OK(End(before));
+  ASSERT_OK(End(after));
+  EXPECT_THAT(runner_.pipelines, ElementsAre(3, 0));
 }
 
 TEST_F(WorkerServiceTest, AResourceThatFailsNamesItselfAndIsTriedAgain) {

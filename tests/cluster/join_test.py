@@ -162,8 +162,13 @@ class OtherUsers(Join):
 class Workers(Join):
 
     def test_joins_leaves_and_joins_again(self):
+        os.write(self.go, b"datasets\n")
+        self.await_log("job.log", "pipeline 0 of 1")
         worker = self.join("one.log")
         self.await_states(worker_1="healthy")
+        # The first one shares its input with the second from now on.
+        self.await_log("one.log", "pipeline 1 of 2")
+        self.await_log("job.log", "pipeline 0 of 2")
         self.assertRegex(self.log("one.log"),
                          f"capstan: joins job {self.job_id} as worker/1 at "
                          r"unix:\S+/joined-\d+\n")
