@@ -122,8 +122,9 @@ class CAPSTAN_EXPORT CheckpointManager {
   // `records` are kept with it besides those of the coordinator; it is called
   // while nothing runs, and may ask what is done.
   //
-  // Throws what went wrong before that; what goes wrong afterwards is thrown by
-  // Wait, and is no harm to the checkpoints that there are. Old ones are
+  // Throws what went wrong before that, and kFailedPrecondition, naming it, if
+  // a step that has a key is done in part; what goes wrong afterwards is thrown
+  // by Wait, and is no harm to the checkpoints that there are. Old ones are
   // removed once the new one was read back and found to be whole.
   std::string Save(const std::function<std::map<std::string, std::string>()>&
                        records = nullptr);
@@ -143,6 +144,9 @@ class CAPSTAN_EXPORT CheckpointManager {
   // the checkpoint. Of the newest ones only those that are damaged are passed
   // over: kPermissionDenied and the like are thrown, as an older one instead
   // would lose work that is there.
+  // Without `only` and `when_created`, the steps that are complete are then
+  // those of the checkpoint (StepKey); throws kFailedPrecondition if some that
+  // have keys are scheduled.
   RestoreReport Restore(const RestoreOptions& options = {});
 
   // The names, the oldest first; and the newest that is whole.

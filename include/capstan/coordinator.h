@@ -137,12 +137,20 @@ concept ArgumentFor = !kIsRemoteValue<std::remove_cvref_t<A>> &&
                         std::same_as<std::remove_cvref_t<A>, DataTicket> &&
                         !std::is_lvalue_reference_v<A>));
 
+// What a program calls one of its steps, so that it can tell what is done when
+// its coordinator was killed and started again: keys count from 0, without
+// holes, and mean the same each time the program runs.
+struct StepKey {
+  std::uint64_t value = 0;
+};
+
 // The arguments of one call.
 struct ScheduledCall {
   ValueWriter writer;
   std::vector<std::shared_ptr<const std::uint64_t>> resources;
   std::vector<DataTicket> tickets;
   std::uint64_t step = 0;  // 0: the next
+  std::optional<StepKey> key;
 
   template <typename P, typename A>
   void Write(A&& argument) {
@@ -213,11 +221,11 @@ class PerWorkerDataset;
 // Errors. A function that throws does not disturb the others by itself.
 // Schedule, Join or Done, whichever is called next (or is waiting), cancels all
 // functions that are running, waits until they have ended, cancels all that are
-// queued, and throws the error. After that all is as at the beginning. The first
-// error is thrown; LastErrors has them all: a function that fails by itself
-// meanwhile keeps its own error. A lost parameter server is such an error, too,
-// but it cancels everything at once, and every call throws it until the server
-// is back.
+// queued, and throws the error. After that all is as at the beginning. The
+// first error is thrown; LastErrors has them all: a function that fails by
+// itself meanwhile keeps its own error. A lost parameter server is such an
+// error, too, but it cancels everything at once, and every call throws it until
+// the server is back.
 class CAPSTAN_EXPORT ClusterCoordinator {
  public:
   // Throws kInvalidArgument for options that make no sense.
@@ -298,6 +306,41 @@ class CAPSTAN_EXPORT ClusterCoordinator {
     (call.template Write<Params>(std::forward<Args>(args)), ...);
     return RemoteValue<R>(ScheduleCall(function.info(), std::move(call)));
   }
+
+  // The same as the step that the program calls `key`. It is complete once the
+  // function has returned. One that is not, because it failed, was cancelled,
+  // or was cut off with its coordinator, is scheduled again under the same key,
+  // and runs as the same step: each of its updates is applied once, whichever
+  // runs it took (docs/recovery.md). What is complete survives the coordinator,
+  // and is part of every checkpoint.
+  //
+  // Keys may be scheduled in any order, but less than 8,192 above the first
+  // that is not complete: it waits for that. Throws kAlreadyExists for a key
+  // that is scheduled or complete; kFailedPrecondition, naming a key, if it
+  // would wait for one that is not scheduled; kFailedPrecondition before
+  // variables are made, if some have Sync or BoundedStaleness, and while Fit is
+  // running.
+  template <typename R, typename... Params, typename... Args>
+  requires(sizeof...(Params) == sizeof...(Args) &&
+           (ArgumentFor<Args, Params> && ...))
+      RemoteValue<R> Schedule(StepKey key,
+                              const Function<R, Params...>& function,
+                              Args&&... args) {
+    ScheduledCall call;
+    call.key = key;
+    (call.template Write<Params>(std::forward<Args>(args)), ...);
+    return RemoteValue<R>(ScheduleCall(function.info(), std::move(call)));
+  }
+
+  // Which steps are complete, by this coordinator and those before it whose
+  // variables it has taken over, or by the checkpoint that was restored. Throw
+  // kFailedPrecondition if a coordinator was killed while it restored one:
+  // restore again.
+  bool IsComplete(StepKey key);
+  StepKey FirstIncomplete();
+  // Counts as complete from now on, whatever was done of it: for a step that
+  // fails each time. Throws kFailedPrecondition if it is scheduled.
+  void Skip(StepKey key);
 
   // The same as the step `step`, which the caller has reserved: for Trainer.
   template <typename R, typename... Params, typename... Args>

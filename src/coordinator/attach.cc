@@ -198,6 +198,11 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
         point.next_round, block.first_round + done / point.rules.places());
   }
   queue_.Resume(point);
+  status = LoadKeys(record, point.last);
+  if (!status.ok()) {
+    generation_ = 0;
+    co_return status;
+  }
   watermark_ = point.watermark;
   records_.Load(std::move(record), watermark_);
   for (const VariableEntry& entry : map_.entries()) {
@@ -214,6 +219,14 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   co_return absl::OkStatus();
 }
 
+absl::Status JobVariables::LoadKeys(const JobRecord& record, uint64_t last) {
+  const auto part = record.parts.find(kStepKeysPart);
+  if (part == record.parts.end()) return absl::OkStatus();
+  const absl::StatusOr<CompleteKeys> keys = DecodeCompleteKeys(part->second);
+  if (!keys.ok()) return keys.status();
+  return queue_.LoadKeys(*keys, record.blocks, last);
+}
+
 Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
                                          Cancellation* cancellation) {
   std::vector<uint32_t> not_asked = left_out;
@@ -227,6 +240,12 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   if (!map.ok()) co_return map.status();
   tried_ = last + 1;
   const uint64_t term = term_();
+  // Nobody schedules one until it is known that the values are the first ones.
+  const bool keys = queue_.KeysUsed();
+  if (keys) {
+    const absl::Status none = queue_.ResetKeys({.restoring = true});
+    if (!none.ok()) co_return none;
+  }
   // What was begun before is of the old generation, and void.
   const uint64_t begun = queue_.last_step();
   const Duration install_timeout = std::chrono::minutes(10);
@@ -241,6 +260,10 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   // The values are the first ones again, until a checkpoint is restored: a
   // coordinator that takes over before that must not go on with them.
   records_.Clear();
+  if (keys) {
+    status = queue_.ResetKeys({});
+    if (!status.ok()) co_return status;
+  }
   co_return co_await Publish(cancellation);
 }
 

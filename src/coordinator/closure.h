@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Closure {
   // Ranges of data that count as used when it succeeds.
   std::vector<DataTicket> tickets;
   uint64_t step = 0;  // given by the queue, unless it is one of a StepBlock
+  // What the program calls the step, if it does: the queue gives it the same
+  // number whenever it is put.
+  std::optional<uint64_t> key;
 
   uint64_t order = 0;  // the how manyth that was put
   State state = State::kNew;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "coordinator/queue_notices.h"
 
 namespace capstan {
 namespace {
@@ -29,57 +30,6 @@ std::string Count(size_t count, const std::string& noun) {
 }
 
 }  // namespace
-
-// What is to be called when the lock is no longer held. Declared before the
-// lock, so that it is destroyed after it.
-class ClosureQueue::Notices {
- public:
-  explicit Notices(ClosureQueue& queue) : queue_(queue) {}
-  ~Notices() {
-    resources.clear();
-    // Detach waits for those that have begun.
-    ++queue_.calling_;
-    const bool detached = queue_.detached_;
-    if (!detached) Call(queue_.options_);
-    --queue_.calling_;
-    if (!detached) return;
-    for (const std::function<void()>& one : then) one();
-  }
-  Notices(const Notices&) = delete;
-  Notices& operator=(const Notices&) = delete;
-
-  // With the lock held: somebody may wait for what has changed.
-  void Changed() {
-    change = true;
-    const bool joined = queue_.joining_ > 0 &&
-                        (queue_.Failing() || queue_.Over(queue_.join_at_));
-    if (queue_.waiting_ > 0 || joined) queue_.changed_.notify_all();
-  }
-  // With the lock held: there may be something to take.
-  void Work() { work |= std::exchange(queue_.hungry_, false); }
-
-  bool cancel_all = false;
-  uint64_t cancel_step = 0;
-  bool work = false;
-  bool change = false;
-  std::vector<std::function<void()>> then;
-  // Released without the lock: handles call elsewhere.
-  std::vector<ClosurePtr> released;
-  std::vector<std::shared_ptr<const uint64_t>> resources;
-
- private:
-  void Call(const ClosureQueueOptions& options) {
-    if (cancel_all && options.on_cancel_all) options.on_cancel_all();
-    if (cancel_step != 0 && options.on_cancel) options.on_cancel(cancel_step);
-    if (work && options.on_work) options.on_work();
-    for (std::function<void()>& one : then) {
-      if (options.on_then) options.on_then(std::move(one));
-    }
-    if (change && options.on_change) options.on_change();
-  }
-
-  ClosureQueue& queue_;
-};
 
 ClosureQueue::ClosureQueue(ClosureQueueOptions options)
     : options_(std::move(options)) {}
@@ -103,13 +53,20 @@ bool ClosureQueue::Full() const {
 }
 
 void ClosureQueue::Enqueue(const ClosurePtr& closure, Notices& notices) {
+  if (closure->key) closure->step = keys_.Schedule(*closure->key);
   if (closure->step == 0) closure->step = ledger_.Begin();
   closure->order = order_.Begin();
   if (!closure->function->options.reads_only) {
     closure->place = rounds_.Assign(closure->step, closure->order);
   }
   closure->state = Closure::State::kQueued;
-  fresh_.push_back(closure);
+  // The variables may have a part of it already, and should have the rest
+  // before anything is saved.
+  if (closure->key && keys_.begun(*closure->key)) {
+    returned_.insert_or_assign(closure->step, closure);
+  } else {
+    fresh_.push_back(closure);
+  }
   ++counts_.queued;
   notices.Work();
 }
@@ -148,9 +105,19 @@ absl::StatusOr<bool> ClosureQueue::TryPut(const ClosurePtr& closure) {
     if (!error) return false;
     return *std::move(error);
   }
+  const absl::StatusOr<bool> key = CheckKey(*closure);
+  if (!key.ok() || !*key) return key;
   if (Full()) return false;
   Enqueue(closure, notices);
   return true;
+}
+
+void ClosureQueue::AwaitPlace(const Closure& closure) {
+  Lock lock(mutex_);
+  WaitUntil(lock, kEndless, waiting_, [&] {
+    if (Failing()) return phase_ != Phase::kCallingOff;
+    return !Full() && !KeyWaits(closure);
+  });
 }
 
 absl::Status ClosureQueue::Put(const ClosurePtr& closure) {
@@ -158,10 +125,7 @@ absl::Status ClosureQueue::Put(const ClosurePtr& closure) {
     const absl::StatusOr<bool> put = TryPut(closure);
     if (!put.ok()) return put.status();
     if (*put) return absl::OkStatus();
-    Lock lock(mutex_);
-    WaitUntil(lock, kEndless, waiting_, [&] {
-      return Failing() ? phase_ != Phase::kCallingOff : !Full();
-    });
+    AwaitPlace(*closure);
   }
 }
 
@@ -460,6 +424,7 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
     return nullptr;
   }
   hungry_ = false;
+  if (next->key) keys_.Begin(*next->key);
   const bool was_full = Full();
   --counts_.queued;
   next->state = Closure::State::kInFlight;
@@ -501,7 +466,9 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
     notices.then.push_back(std::move(then));
   }
   closure.then.clear();
-  ledger_.End(closure.step);
+  // A step that has a key runs again, so it is not over until it is complete.
+  if (closure.key) keys_.End(*closure.key, status.ok());
+  if (!closure.key || status.ok()) ledger_.End(closure.step);
   order_.End(closure.order);
   // A round may be complete.
   if (closure.place.round != 0) notices.work = true;
@@ -655,7 +622,8 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
     if (why == Return::kLeaving) ++counts_.leaving_retries;
     closure->state = Closure::State::kQueued;
     ++counts_.queued;
-    returned_.emplace(closure->step, closure);
+    // In its place may be one that was cancelled, if it has a key.
+    returned_.insert_or_assign(closure->step, closure);
     notices.Work();
   }
   FinishCallOff(notices);

@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "coordinator/closure.h"
+#include "coordinator/key_ledger.h"
 #include "coordinator/round_book.h"
 #include "coordinator/step_ledger.h"
 
@@ -83,10 +84,17 @@ class ClosureQueue {
 
   // Queues `closure`, which gets its step if it has none. Waits while the queue
   // is full. A pending error is reported instead; the closure is then not
-  // queued.
+  // queued. It has no key.
   absl::Status Put(const ClosurePtr& closure);
-  // The same without waiting: false if it would have to wait.
+  // The same without waiting: false if it would have to wait. One that has a
+  // key may also have to wait because that is too far ahead, or to be numbered
+  // (NumberKey). AlreadyExists if the key is complete or scheduled;
+  // FailedPrecondition if it is too far ahead and nothing is scheduled that
+  // would change this, if there are rounds, and if it is not known what is
+  // complete.
   absl::StatusOr<bool> TryPut(const ClosurePtr& closure);
+  // Waits for as long as TryPut would have to wait.
+  void AwaitPlace(const Closure& closure);
 
   // Waits until all that was put before the call is done, or for an error,
   // which is reported. DeadlineExceeded after `timeout`, with what is left.
@@ -126,6 +134,38 @@ class ClosureQueue {
   StepBlock Reserve(uint64_t count);
   // Those of a block from `first` on that were not put are over.
   void EndBlock(const StepBlock& block, uint64_t first);
+
+  // --- Keys; see KeyLedger, whose methods these are.
+
+  // Whether the servers are yet to be told which step `key` stands for, which
+  // is decided here; it may then be put.
+  bool NumberKey(uint64_t key);
+  absl::StatusOr<bool> IsComplete(uint64_t key) const;
+  absl::StatusOr<uint64_t> FirstIncomplete() const;
+  // FailedPrecondition if it is scheduled or too far ahead.
+  absl::Status SkipKey(uint64_t key);
+  // FailedPrecondition, naming the key, if a step that has one was begun and is
+  // neither complete nor scheduled: the variables may have a part of it.
+  absl::Status CheckNoPartialKey() const;
+  // FailedPrecondition if a step that has a key is scheduled; so is ResetKeys.
+  absl::Status CheckNoKeyScheduled() const;
+
+  // What the record is to say, if that is not `version`, as it was when this
+  // was last asked. Numbers that nobody uses, while others wait for them, are
+  // given up.
+  struct KeyRecord {
+    uint64_t version = 0;
+    CompleteKeys complete;
+    std::map<std::string, KeyLedger::OpenBlock> blocks;
+  };
+  std::optional<KeyRecord> NewKeyRecord(uint64_t version);
+  void KeysPublished(uint64_t version);
+  absl::Status ResetKeys(const CompleteKeys& keys);
+  // After Resume.
+  absl::Status LoadKeys(const CompleteKeys& keys,
+                        const std::map<std::string, StepBlock>& blocks,
+                        uint64_t last);
+  bool KeysUsed() const;
 
   // Goes on where another coordinator was, before anything is put.
   struct ResumePoint {
@@ -217,6 +257,11 @@ class ClosureQueue {
   // The pending error, which counts as reported.
   absl::Status TakeError();
   bool Full() const;
+  // Whether its key, if it has one, can be scheduled now; as TryPut.
+  absl::StatusOr<bool> CheckKey(const Closure& closure) const;
+  // Whether it is too far ahead, but not for long.
+  bool KeyWaits(const Closure& closure) const;
+  void EndSteps(const std::vector<uint64_t>& steps, Notices& notices);
   // The next closure that may be given out now, taken out of its queue.
   ClosurePtr PopNext();
   // The next one that was not in flight before, and may be given out now.
@@ -253,6 +298,7 @@ class ClosureQueue {
   // not yet put are no business of a Join.
   StepLedger order_;
   std::map<uint64_t, uint64_t> other_steps_;  // no closures: their order
+  KeyLedger keys_;
   RoundBook rounds_;
   size_t held_ = 0;           // calls of Hold
   uint64_t begun_round_ = 0;  // the last one that a Take has begun

@@ -35,6 +35,37 @@ void ThrowFailure(CoordinatorMaker::Impl& front, const absl::Status& status) {
   Throw(status);
 }
 
+// Tells the servers which steps keys stand for, before any of them runs.
+Task<absl::Status> PublishKeys(Dispatcher& dispatcher) {
+  if (!dispatcher.variables().any()) {
+    co_return absl::FailedPreconditionError(
+        "make the variables before you schedule steps with keys");
+  }
+  co_return co_await dispatcher.Publish();
+}
+
+absl::Status PutWithKey(CoordinatorMaker::Impl& front,
+                        const std::shared_ptr<Closure>& closure) {
+  ClosureQueue& queue = front.dispatcher.queue();
+  while (true) {
+    const std::string open =
+        front.dispatcher.variables().records().FindOpenPart();
+    if (!open.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "step key ", *closure->key, ": '", open,
+          "' is training; steps with keys cannot be scheduled meanwhile"));
+    }
+    const absl::StatusOr<bool> put = queue.TryPut(closure);
+    if (!put.ok() || *put) return put.status();
+    if (queue.NumberKey(*closure->key)) {
+      CAPSTAN_RETURN_IF_ERROR(
+          RunOn(front.executor, PublishKeys(front.dispatcher)));
+    } else {
+      queue.AwaitPlace(*closure);
+    }
+  }
+}
+
 }  // namespace
 
 PoisonedClosure::PoisonedClosure(const Error& error,
@@ -163,6 +194,7 @@ bool ClusterCoordinator::attached() {
   const std::lock_guard lock(impl_->changing);
   JobVariables& variables = impl_->dispatcher.variables();
   Throw(RunOn(impl_->executor, variables.Begin()));
+  impl_->begun = true;
   return variables.attached();
 }
 
@@ -173,6 +205,10 @@ std::optional<std::string> ClusterCoordinator::Record(
 
 void ClusterCoordinator::SetRecord(const std::string& key,
                                    const std::string& text) {
+  if (key == kStepKeysPart) {
+    throw Error(ErrorCode::kInvalidArgument,
+                absl::StrCat("the record '", key, "' is Capstan's own"));
+  }
   if (key.empty() || key.size() > 256 || text.size() > kMostRecordText) {
     throw Error(ErrorCode::kInvalidArgument,
                 absl::StrCat("a record of ", text.size(), " bytes under '",
@@ -249,8 +285,28 @@ std::shared_ptr<RemoteValueBase::State> ClusterCoordinator::ScheduleCall(
   closure.tickets = std::move(call.tickets);
   closure.step = call.step;
   closure.wanted = state;
-  ThrowFailure(*impl_, state->queue->Put(state->closure));
+  if (call.key) {
+    closure.key = call.key->value;
+    ThrowFailure(*impl_, PutWithKey(*impl_, state->closure));
+  } else {
+    ThrowFailure(*impl_, state->queue->Put(state->closure));
+  }
   return state;
+}
+
+bool ClusterCoordinator::IsComplete(StepKey key) {
+  if (!impl_->begun) attached();
+  return ValueOrThrow(impl_->dispatcher.queue().IsComplete(key.value));
+}
+
+StepKey ClusterCoordinator::FirstIncomplete() {
+  if (!impl_->begun) attached();
+  return {ValueOrThrow(impl_->dispatcher.queue().FirstIncomplete())};
+}
+
+void ClusterCoordinator::Skip(StepKey key) {
+  if (!impl_->begun) attached();
+  Throw(impl_->dispatcher.queue().SkipKey(key.value));
 }
 
 void ClusterCoordinator::Join(std::chrono::nanoseconds timeout) {

@@ -1,6 +1,7 @@
 // What a ClusterCoordinator has in common with the others of its cluster.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,8 @@ struct ClusterCoordinator::Impl {
   const Executor executor;  // which another thread runs
   Dispatcher& dispatcher;
   std::mutex changing;  // variables are made and dropped by one at a time
+  // Whether it is known what a coordinator before this one has left.
+  std::atomic<bool> begun = false;
   // Shared by updates that are no closures; a checkpoint is cut without any.
   std::shared_mutex applying;
   // The directory for checkpoints that servers see too; empty if there is none.

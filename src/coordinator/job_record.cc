@@ -1,9 +1,11 @@
 #include "coordinator/job_record.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace capstan {
@@ -68,7 +70,9 @@ void RecordKeeper::Load(JobRecord record, uint64_t watermark) {
   // Others may have an older one.
   told_ = 0;
   version.step = watermark;
-  if (!record.blocks.empty()) version.limit = watermark;
+  for (const auto& [key, block] : record.blocks) {
+    version.limits[key] = watermark;
+  }
   version.record = std::move(record);
   versions_.clear();
   versions_.push_back(std::move(version));
@@ -93,6 +97,20 @@ std::optional<StepBlock> RecordKeeper::FindBlock(const std::string& key) const {
 std::map<std::string, std::string> RecordKeeper::parts() const {
   const std::lock_guard lock(mutex_);
   return versions_.back().record.parts;
+}
+
+std::string RecordKeeper::FindOpenPart() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, block] : versions_.back().record.blocks) {
+    if (!absl::StartsWith(key, kStepKeysPart)) return key;
+  }
+  return "";
+}
+
+uint64_t RecordKeeper::Version::limit() const {
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (const auto& [key, limit] : limits) least = std::min(least, limit);
+  return least;
 }
 
 RecordKeeper::Version& RecordKeeper::Change() {
@@ -130,7 +148,31 @@ void RecordKeeper::OpenBlock(const std::string& key, const StepBlock& block,
   now.record.blocks[key] = block;
   // No record without the block may be told with a step of it as over.
   for (Version& version : versions_) {
-    version.limit = std::min(version.limit, block.first - 1);
+    const auto [limit, added] = version.limits.emplace(key, block.first - 1);
+    limit->second = std::min(limit->second, block.first - 1);
+  }
+}
+
+void RecordKeeper::SetKeys(
+    const CompleteKeys& keys,
+    const std::map<std::string, KeyLedger::OpenBlock>& blocks) {
+  const std::lock_guard lock(mutex_);
+  const std::string text = EncodeCompleteKeys(keys);
+  const std::string prefix = absl::StrCat(kStepKeysPart, "/");
+  const auto is_key = [&](const auto& item) {
+    return absl::StartsWith(item.first, prefix);
+  };
+  // All versions have it, so that whichever is told next does.
+  uint64_t sequence = versions_.back().record.sequence;
+  for (Version& version : versions_) {
+    version.record.sequence = ++sequence;
+    version.record.parts[kStepKeysPart] = text;
+    std::erase_if(version.record.blocks, is_key);
+    std::erase_if(version.limits, is_key);
+    for (const auto& [name, open] : blocks) {
+      version.record.blocks[name] = open.block;
+      version.limits[name] = open.over;
+    }
   }
 }
 
@@ -139,8 +181,8 @@ void RecordKeeper::Account(const std::string& key, std::string value,
   const std::lock_guard lock(mutex_);
   Version& now = Change();
   now.record.parts[key] = std::move(value);
-  now.step = step;
-  now.limit = step;
+  now.step = std::max(now.step, step);
+  now.limits[key] = step;
 }
 
 void RecordKeeper::CloseBlock(const std::string& key, std::string value) {
@@ -149,8 +191,8 @@ void RecordKeeper::CloseBlock(const std::string& key, std::string value) {
   now.record.parts[key] = std::move(value);
   const auto block = now.record.blocks.find(key);
   if (block == now.record.blocks.end()) return;
-  now.step = block->second.end() - 1;
-  now.limit = std::numeric_limits<uint64_t>::max();
+  now.step = std::max(now.step, block->second.end() - 1);
+  now.limits.erase(key);
   now.record.blocks.erase(block);
 }
 
@@ -161,7 +203,7 @@ RecordKeeper::Notice RecordKeeper::Next(uint64_t watermark) const {
     if (version.step <= watermark) best = &version;
   }
   Notice notice;
-  notice.watermark = std::min(watermark, best->limit);
+  notice.watermark = std::min(watermark, best->limit());
   notice.sequence = best->record.sequence;
   if (notice.sequence != told_) notice.record = EncodeJobRecord(best->record);
   return notice;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "coordinator/key_ledger.h"
 #include "coordinator/step_ledger.h"
 
 namespace capstan {
@@ -35,7 +35,7 @@ absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text);
 // Whether a text may be a part of it, or its key.
 bool IsUtf8(const std::string& text);
 
-// Keeps the record and the watermark together. The part that has a block says
+// Keeps the record and the watermark together. A part that has a block says
 // what became of its steps, one after the other; a step counts as over for a
 // coordinator to come only once the record says so: else it would neither be
 // run again nor be counted.
@@ -49,6 +49,8 @@ class RecordKeeper {
   std::optional<std::string> Find(const std::string& key) const;
   std::optional<StepBlock> FindBlock(const std::string& key) const;
   std::map<std::string, std::string> parts() const;
+  // A part that has a block, other than those of keys; empty if none has.
+  std::string FindOpenPart() const;
 
   void Set(const std::string& key, std::string value);
   // All of them at once: no coordinator to come finds some without the others.
@@ -62,6 +64,11 @@ class RecordKeeper {
   void Account(const std::string& key, std::string value, uint64_t step);
   // The same of all that were begun; the block is over.
   void CloseBlock(const std::string& key, std::string value);
+  // The steps that have keys: which are complete, and the blocks that are not
+  // over, in place of those of before. That does not wait for other steps, but
+  // is told next. The servers must have a block before a step of it begins.
+  void SetKeys(const CompleteKeys& keys,
+               const std::map<std::string, KeyLedger::OpenBlock>& blocks);
 
   // What to tell the servers when all steps up to `watermark` are over.
   struct Notice {
@@ -80,7 +87,11 @@ class RecordKeeper {
   struct Version {
     JobRecord record;
     uint64_t step = 0;  // it has what came of the steps up to this
-    uint64_t limit = std::numeric_limits<uint64_t>::max();  // of the watermark
+    // Of the watermark, by block: none of its steps after this is accounted
+    // for.
+    std::map<std::string, uint64_t> limits;
+
+    uint64_t limit() const;
   };
   // With the lock held.
   Version& Change();

@@ -1,11 +1,29 @@
 // Restoring: which checkpoint, and bringing it to the servers.
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/run_on.h"
 #include "coordinator/checkpoint_manager_impl.h"
 #include "coordinator/replace_values.h"
 #include "coordinator/stage_checkpoint.h"
 
 namespace capstan {
+namespace {
+
+// The keys that were complete when it was saved; nullopt if there are no keys,
+// neither there nor here.
+absl::StatusOr<std::optional<CompleteKeys>> KeysOf(const Manifest& manifest,
+                                                   const ClosureQueue& queue) {
+  const auto found = manifest.records.find(kStepKeysPart);
+  if (found == manifest.records.end()) {
+    if (!queue.KeysUsed()) return std::nullopt;
+    return CompleteKeys();
+  }
+  const absl::StatusOr<CompleteKeys> keys = DecodeCompleteKeys(found->second);
+  if (!keys.ok()) return keys.status();
+  return *keys;
+}
+
+}  // namespace
 
 absl::StatusOr<RestoreReport> CheckpointManager::Impl::Restore(
     const RestoreOptions& restore, const std::set<std::string>* names) {
@@ -53,13 +71,31 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreFrom(
                        absl::StrCat(directory, "/", checkpoint.name));
   }
   plan->report.name = checkpoint.name;
-  if (!plan->report.restored.empty()) {
-    CAPSTAN_RETURN_IF_ERROR(ReplaceValues(
-        *front, *plan, map.version(), random.NextU64() | 1,
-        [&](const StageTarget& target) {
-          return StageCheckpoint(target, *plan, *files, checkpoint.name,
-                                 checkpoint.manifest, shared);
-        }));
+  if (plan->report.restored.empty()) return std::move(plan->report);
+  ClosureQueue& queue = front->dispatcher.queue();
+  const bool whole =
+      restore.only.empty() && !restore.when_created && names == nullptr;
+  absl::StatusOr<std::optional<CompleteKeys>> keys =
+      KeysOf(checkpoint.manifest, queue);
+  if (!keys.ok()) return keys.status();
+  const bool has_keys = whole && keys->has_value();
+  if (has_keys) CAPSTAN_RETURN_IF_ERROR(queue.CheckNoKeyScheduled());
+  const auto stage = [&](const StageTarget& target) {
+    absl::Status staged = StageCheckpoint(
+        target, *plan, *files, checkpoint.name, checkpoint.manifest, shared);
+    if (!staged.ok() || !has_keys) return staged;
+    // A coordinator that takes over now would not know which keys go with the
+    // values.
+    staged = queue.ResetKeys({.restoring = true});
+    if (!staged.ok()) return staged;
+    return RunOn(front->executor, front->dispatcher.Publish());
+  };
+  CAPSTAN_RETURN_IF_ERROR(
+      ReplaceValues(*front, *plan, map.version(), random.NextU64() | 1, stage));
+  if (has_keys) {
+    CAPSTAN_RETURN_IF_ERROR(queue.ResetKeys(**keys));
+    // If the servers do not hear of it now, they will soon.
+    RunOn(front->executor, front->dispatcher.Publish()).IgnoreError();
   }
   return std::move(plan->report);
 }

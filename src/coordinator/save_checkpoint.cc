@@ -128,6 +128,7 @@ std::string CheckpointManager::Save(
     const std::unique_lock no_updates(front.applying);
     pause = std::make_shared<QueuePause>(front.dispatcher.shared_queue());
     ThrowIfError(front.dispatcher.queue().AwaitQuiet(kDrainTimeout));
+    ThrowIfError(front.dispatcher.queue().CheckNoPartialKey());
     // No update of a function that was called off comes in between.
     ThrowIfError(RunOn(front.executor, front.dispatcher.Publish()));
     const Steady::time_point drained = Steady::now();

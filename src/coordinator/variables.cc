@@ -223,8 +223,17 @@ Task<absl::StatusOr<std::vector<uint64_t>>> JobVariables::Staleness() {
   co_return sum;
 }
 
+void JobVariables::AccountKeys() {
+  const std::optional<ClosureQueue::KeyRecord> keys =
+      queue_.NewKeyRecord(keys_version_);
+  if (!keys) return;
+  keys_version_ = keys->version;
+  records_.SetKeys(keys->complete, keys->blocks);
+}
+
 Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
                                       UpdateOptions options) {
+  const uint64_t keys = keys_version_;
   if (telling_) {
     const Executor executor = co_await asio::this_coro::executor;
     const auto turn = std::make_shared<Promise<bool>>(executor);
@@ -247,6 +256,7 @@ Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
   if (!status.ok()) co_return status;
   watermark_ = std::max(watermark_, notice.watermark);
   records_.Told(notice);
+  queue_.KeysPublished(keys);
   co_return status;
 }
 
@@ -255,6 +265,7 @@ Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
   if (!any()) co_return absl::OkStatus();
   // It is tried again; nobody waits here for one who may wait long.
   if (telling_) co_return absl::OkStatus();
+  AccountKeys();
   RecordKeeper::Notice notice = records_.Next(watermark);
   // One that is to be run again may be below it.
   notice.watermark = std::max(notice.watermark, watermark_);
@@ -270,6 +281,7 @@ Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
 
 Task<absl::Status> JobVariables::Publish(Cancellation* cancellation) {
   if (!any()) co_return absl::OkStatus();
+  AccountKeys();
   RecordKeeper::Notice notice = records_.Next(queue_.counts().watermark);
   notice.watermark = std::max(notice.watermark, watermark_);
   if (notice.record.empty() && notice.watermark <= watermark_) {

@@ -123,6 +123,10 @@ class JobVariables {
   // way.
   Task<absl::Status> SettleLastRound(const Answers& answers);
   Task<absl::Status> Install(ShardMap map);
+  // Brings the record up to date with the keys of steps.
+  void AccountKeys();
+  // Takes over the keys that a record has, after Resume of the queue.
+  absl::Status LoadKeys(const JobRecord& record, uint64_t last);
   // One after the other: of two requests with the same watermark, a server
   // keeps the record of the one that comes last.
   Task<absl::Status> Tell(RecordKeeper::Notice notice, UpdateOptions options);
@@ -141,6 +145,7 @@ class JobVariables {
   // servers that may not be asked the next time.
   uint64_t tried_ = 0;
   uint64_t watermark_ = 0;                              // that the servers know
+  uint64_t keys_version_ = 0;                           // that the record has
   bool telling_ = false;                                // them, now
   std::deque<std::shared_ptr<Promise<bool>>> to_tell_;  // who waits for that
   ShardMap map_;

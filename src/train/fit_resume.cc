@@ -175,6 +175,9 @@ void FitRun::OpenBlock() {
   const std::int64_t most = kMostInBlock / Places() * Places();
   const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
   Dispatcher& dispatcher = front->dispatcher;
+  // They would hold the watermark, and so the record of this training.
+  ThrowIfError(dispatcher.queue().CheckNoKeyScheduled());
+  ThrowIfError(dispatcher.queue().CheckNoPartialKey());
   block_batch_ = next_;
   block_ = dispatcher.queue().Reserve(
       static_cast<std::uint64_t>(std::min(left, most)));

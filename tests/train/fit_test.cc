@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "train/linear_model.h"
 
 namespace capstan {
@@ -38,6 +40,39 @@ TEST(FitTest, GoesOnWhereItWas) {
       job.data, TrainJob::Quiet({.epochs = 5, .initial_epoch = 2}));
   EXPECT_THAT(more.epochs(), ElementsAre(2, 3, 4));
   EXPECT_EQ(job.trainer().iterations(), 5 * 13);
+}
+
+// Both hold the watermark, so they are not under way at once.
+TEST(FitTest, StepsWithKeysAreCompleteBeforeItAndNotScheduledDuringIt) {
+  TrainJob job(PlaneBatches(100, 8));
+  std::atomic<bool> fails = true;
+  const auto step = job.definitions.AddFunction("step", [&] {
+    if (fails) throw Error(ErrorCode::kDataLoss, "not yet");
+  });
+  Trainer& trainer = job.trainer();
+  ClusterCoordinator& coordinator = job.job().coordinator;
+  trainer.Fit(job.data, TrainJob::Quiet({.epochs = 1}));
+  coordinator.Schedule(StepKey{0}, step);
+  EXPECT_THROW(coordinator.Join(), Error);
+  EXPECT_THAT(
+      ErrorOf([&] { trainer.Fit(job.data, TrainJob::Quiet({.epochs = 1})); }),
+      IsError(ErrorCode::kFailedPrecondition, HasSubstr("step key 0")));
+  fails = false;
+  coordinator.Schedule(StepKey{0}, step);
+  coordinator.Join();
+  const auto schedule = [&](std::int64_t, Logs&) {
+    EXPECT_THAT(
+        ErrorOf([&] { coordinator.Schedule(StepKey{1}, step); }),
+        IsError(ErrorCode::kFailedPrecondition, HasSubstr("is training")));
+  };
+  trainer.Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 1,
+           .callbacks = {LambdaCallback({.on_train_batch_end = schedule})}}));
+  EXPECT_EQ(IterationsOnServers(job), 2 * 13);
+  coordinator.Schedule(StepKey{1}, step).Fetch();
+  EXPECT_EQ(coordinator.FirstIncomplete().value, 2u);
 }
 
 TEST(FitTest, CountsBatchesNotExecutions) {
