@@ -89,6 +89,7 @@ ClosureJudge::ClosurePtr ClosureJudge::Renew(size_t number) {
   if (options_.sync()) record.first_round = record.round();
   record.ended = 0;
   record.cut_off = false;
+  record.cancel_requested = false;
   MakeClosure(record);
   return record.closure;
 }
@@ -155,7 +156,7 @@ void ClosureJudge::OnEnded(size_t number) {
                            absl::StrJoin(record.closure->lost_with, ", "),
                            ", but no worker was lost"));
   }
-  if (record.ok()) {
+  if (record.closure->status.ok()) {
     ++tally_.replies;
     CheckValue(record);
     if (record.has_range) UseData(record);

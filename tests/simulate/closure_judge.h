@@ -42,6 +42,12 @@ class ClosureJudge {
   // has taken effect is asked of the whole job. One that was made and not put
   // is given out the first time.
   ClosurePtr Renew(size_t number);
+  // Whether it has succeeded, in any life; and whether the queue has said that
+  // it has ended since it was last put.
+  bool Succeeded(size_t number) const { return records_[number].ok(); }
+  bool Ended(size_t number) const { return records_[number].ended > 0; }
+  // The program is about to cancel it.
+  void OnCancel(size_t number) { records_[number].cancel_requested = true; }
   // The coordinator was killed: what it had put will never be heard of.
   void OnNewLife();
   size_t num_closures() const { return records_.size(); }

@@ -72,6 +72,7 @@ absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
   map.Read("server_scares", options.server_scares);
   map.Read("scare", options.scare);
   map.Read("restarts", options.restarts);
+  map.Read("keys", options.keys);
   map.ReadShare("min_busy", options.min_busy);
   if (options.sync() && options.tables != 1) {
     map.Fail("tables", "must be 1 in synchronous rounds");
@@ -81,6 +82,9 @@ absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
   }
   if (options.restarts && options.tables != 1) {
     map.Fail("tables", "must be 1 with restarts");
+  }
+  if (options.keys && !options.restarts) {
+    map.Fail("keys", "must not be without restarts");
   }
   if (options.restarts && options.ranges > options.closures) {
     map.Fail("ranges", "must not be more than closures with restarts");

@@ -71,6 +71,8 @@ struct ClosureOptions {
   // Whether the coordinator may be killed. Its program then has one epoch, and
   // no failures: closures are numbered in advance, and `ranges` in all.
   bool restarts = false;
+  // And its steps have keys.
+  bool keys = false;
   // The share of time that workers must compute for, once all are there and
   // until there is nothing left to take; 0: not measured.
   double min_busy = 0;

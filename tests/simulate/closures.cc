@@ -7,6 +7,7 @@
 #include "simulate/closure_chief.h"
 #include "simulate/closure_context.h"
 #include "simulate/closure_worker.h"
+#include "simulate/key_chief.h"
 #include "simulate/restart_chief.h"
 #include "simulate/store_server.h"
 
@@ -30,6 +31,7 @@ class Closures final : public Workload {
     context_->newest_records.resize(static_cast<size_t>(options_.servers));
     SimNode& chief = world.AddNode("chief");
     world.Start(chief, [this](SimNode& node) {
+      if (options_.keys) return RunKeyChief(*context_, node);
       return options_.restarts ? RunRestartChief(*context_, node)
                                : RunClosureChief(*context_, node);
     });

@@ -94,9 +94,11 @@ std::vector<std::string> ScenariosFor(Plant plant) {
       return {"closures_async", "closures_sync", "closures_bounded"};
     case Plant::kStaleSession:
       return {"closures_async", "closures_sync"};
-    case Plant::kFarRecord:
     case Plant::kLateBlock:
     case Plant::kNewNumbers:
+      return {"closures_restart_async", "closures_restart_sync",
+              "closures_restart_one", "closures_keys"};
+    case Plant::kFarRecord:
     case Plant::kLostRecord:
       return {"closures_restart_async", "closures_restart_sync",
               "closures_restart_one"};
