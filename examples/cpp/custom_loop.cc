@@ -3,14 +3,18 @@
 //   custom_loop [EPOCHS]                      all in this process
 //   capstan run -w 4 -s 2 -- custom_loop      with processes of their own
 //
-// The coordinator cuts the examples into ranges and schedules a step for each;
-// workers may die meanwhile, and every example is still used once per epoch.
+// The coordinator cuts the examples into ranges and schedules a step for each.
+// Workers may die meanwhile, and so may the coordinator itself, if something
+// starts it again (capstan run --max-restarts 1000): each step has a key, and
+// those that are complete are passed over, so every example is still used once
+// per epoch.
 #include <capstan/coordinator.h>
 #include <capstan/program.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 namespace cs = capstan;
@@ -45,7 +49,14 @@ double TrainStep(cs::WorkerContext& worker, cs::DataRange range) {
   worker.ApplyGradients(
       {{"weights", cs::Tensor::FromValues({kFeatures}, gradient)}});
   worker.Add("steps", cs::Tensor::Scalar<std::int64_t>(1));
+  worker.Add("examples", cs::Tensor::Scalar<std::int64_t>(range.size()));
   return loss;
+}
+
+// The same in every run of the program: the place of the range in all of them.
+cs::StepKey KeyOf(const cs::DataRange& range) {
+  constexpr std::uint64_t kPerEpoch = kExamples / kBatch;
+  return {range.epoch * kPerEpoch + range.index};
 }
 
 int main(int argc, char** argv) {
@@ -58,21 +69,31 @@ int main(int argc, char** argv) {
         {{.name = "weights",
           .shape = {kFeatures},
           .optimizer = cs::Sgd{.learning_rate = 0.01}},
-         {.name = "steps", .shape = {}, .dtype = cs::DType::kI64}});
+         {.name = "steps", .shape = {}, .dtype = cs::DType::kI64},
+         {.name = "examples", .shape = {}, .dtype = cs::DType::kI64}});
     cs::DataRanges ranges(
         {.examples = kExamples, .batch = kBatch, .shuffle = true});
-    std::vector<cs::RemoteValue<double>> losses;
+    std::optional<cs::RemoteValue<double>> loss;
     while (ranges.epoch() < epochs) {
+      loss.reset();
       while (auto range = ranges.Next()) {
-        losses.push_back(coordinator.Schedule(step, *std::move(range)));
+        const cs::StepKey key = KeyOf(range->range());
+        if (coordinator.IsComplete(key)) {
+          range->Done();
+        } else {
+          loss = coordinator.Schedule(key, step, *std::move(range));
+        }
       }
       coordinator.Join();
+      if (!loss) continue;  // a coordinator before this one has done it
       std::printf("epoch %d: loss %.6f\n", static_cast<int>(ranges.epoch()),
-                  losses.back().Fetch());
+                  loss->Fetch());
+      std::fflush(stdout);
     }
-    const auto values = coordinator.ReadAll({"weights", "steps"});
+    const auto values = coordinator.ReadAll({"weights", "steps", "examples"});
     for (const float w : values[0].Values<float>()) std::printf("%.3f ", w);
-    std::printf("after %d steps\n",
-                static_cast<int>(values[1].Values<std::int64_t>()[0]));
+    std::printf("after %d steps on %d examples\n",
+                static_cast<int>(values[1].Values<std::int64_t>()[0]),
+                static_cast<int>(values[2].Values<std::int64_t>()[0]));
   });
 }

@@ -17,6 +17,7 @@ KILL_TASKS = (pathlib.Path(__file__).resolve().parents[2] / "tools" /
                 "kill_tasks")
 EPOCHS = 300
 STEPS_PER_EPOCH = 200
+EXAMPLES = 10_000  # in each epoch
 KILLS = 3  # at least, or the test says nothing
 
 
@@ -48,7 +49,8 @@ class KillLoop(unittest.TestCase):
         last = [line for line in text.splitlines() if "steps" in line][-1]
         self.assertEqual(
             last, "chief/0: 1.000 2.000 3.000 4.000 5.000 6.000 7.000 8.000 "
-            f"after {EPOCHS * STEPS_PER_EPOCH} steps", text)
+            f"after {EPOCHS * STEPS_PER_EPOCH} steps on "
+            f"{EPOCHS * EXAMPLES} examples", text)
         # It was worth the name.
         killed = int(re.search(r"(\d+) tasks killed", kills).group(1))
         self.assertGreaterEqual(killed, KILLS, kills)

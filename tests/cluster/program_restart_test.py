@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A program of several Fits of two models, whose tasks are killed at any
-moment: what it ends with is what it ends with without faults, to the bit.
+moment: what it ends with is what it ends with without faults, to the bit. And a
+custom loop whose steps have keys: each of them is applied once, as a whole.
 
     tests/cluster/program_restart_test.py BIN_DIR [TEST ...]
 
 CAPSTAN_TEST_SEED=N repeats the kills of a run that has printed N, as far as the
-machine is as fast. CAPSTAN_KILLS is how many there are in a test (8).
+machine is as fast. CAPSTAN_KILLS is how many there are in a test (8; half of
+them for the loop).
 """
 
 import os
@@ -93,6 +95,51 @@ class ProgramRestartTest(unittest.TestCase):
             code = job.run_chief(on_line=on_line, patience=3 * PATIENCE)
             self.assertLess(left, KILLS)
             self.check(job, code)
+
+
+class KeyedLoopTest(unittest.TestCase):
+    """examples/cpp/custom_loop.cc, each step of which makes three updates."""
+
+    # As in custom_loop.cc.
+    STEPS = 200
+    EXAMPLES = 10_000
+
+    def setUp(self):
+        seed = int(os.environ.get("CAPSTAN_TEST_SEED") or
+                   random.SystemRandom().randrange(1 << 32))
+        print(f"CAPSTAN_TEST_SEED={seed}", flush=True)
+        self.random = random.Random(seed)
+
+    def test_each_step_is_applied_once_and_as_a_whole(self):
+        # A life is killed soon after its first epoch, so this is enough.
+        most = (KILLS + 1) // 2
+        epochs = 12 * most
+        kills = 0
+        with Job("", command=[str(BIN / "custom_loop"), str(epochs)]) as job:
+            timers = []
+
+            def kill_soon(line):
+                if not line.startswith("epoch") or timers or kills == most:
+                    return
+                timers.append(threading.Timer(self.random.uniform(0, 0.05),
+                                              job.tasks["chief", 0].kill))
+                timers[0].start()
+
+            while True:
+                code = job.run_chief(on_line=kill_soon)
+                for timer in timers:
+                    timer.cancel()
+                if code == 0:
+                    break
+                self.assertTrue(timers, job.log())
+                timers.clear()
+                kills += 1
+                job.kill("chief", 0)
+            print(f"chief killed {kills} times", flush=True)
+            self.assertEqual(kills, most)
+            self.assertIn(f"after {epochs * self.STEPS} steps on "
+                          f"{epochs * self.EXAMPLES} examples", job.log())
+            job.end(self)
 
 
 if __name__ == "__main__":

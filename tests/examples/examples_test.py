@@ -20,7 +20,7 @@ class CustomLoop(ExampleTest):
     def test_finds_the_weights(self):
         text = self.run_alone("custom_loop", "20")
         self.assertIn("1.000 2.000 3.000 4.000 5.000 6.000 7.000 8.000 after "
-                      "4000 steps\n", text)
+                      "4000 steps on 200000 examples\n", text)
 
     def test_loss_falls(self):
         text = self.run_cluster("custom_loop", "3")
