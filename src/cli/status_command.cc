@@ -3,20 +3,19 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
-#include "launch/ask_dispatch.h"
 #include "launch/ask_status.h"
-#include "launch/ask_stores.h"
-#include "launch/dispatch_table.h"
 #include "launch/last_run.h"
-#include "launch/store_table.h"
+#include "launch/run_result.h"
+#include "launch/status_text.h"
 #include "launch/task_host.h"
 
 namespace capstan {
@@ -29,66 +28,79 @@ struct Flags {
   bool variables = false;
   bool watch = false;
   double interval = 1;
+  double timeout = 4;
 };
 
-// The exit code says whether all is well: 0 if every task answers.
-int PrintStatus(const AdminOptions& options, bool variables) {
+// Which job, and the file that describes it, if we know of one.
+struct Job {
+  ResolvedCluster cluster;
+  std::string file;
+};
+
+Job FindJob(const Flags& flags, const Environment& environment) {
+  Job job;
+  DetectOptions detect;
+  detect.environment = environment;
+  detect.require_task = false;
+  job.file = flags.cluster;
+  detect.file = job.file;
+  job.cluster = DetectCluster(detect);
+  if (job.cluster.spec.empty()) {
+    // The job that was last started here.
+    job.file = LastClusterFile();
+    detect.file = job.file;
+    if (!job.file.empty()) job.cluster = DetectCluster(detect);
+  }
+  if (job.cluster.spec.empty()) {
+    throw Error(ErrorCode::kNotFound,
+                "no job found: pass --cluster FILE, set TF_CONFIG, or run this "
+                "in the directory where you started `capstan run`");
+  }
+  return job;
+}
+
+// The exit code of a job that has ended; nullopt, and nothing is printed, of
+// one that may run.
+std::optional<int> PrintResult(const Job& job) {
+  if (job.file.empty()) return std::nullopt;
+  const absl::StatusOr<RunResult> result = ReadRunResult(job.file);
+  if (!result.ok()) return std::nullopt;
+  const std::filesystem::path logs =
+      (std::filesystem::path(job.file).parent_path() / "logs")
+          .lexically_normal();
+  fmt::print("{}", ResultText(JobName(job.cluster), *result, logs.string()));
+  return result->exit_code;
+}
+
+// Whether all is well: every task answers.
+bool PrintStatus(const AdminOptions& options, bool variables) {
   const JobStatus status = ValueOrThrow(AskStatus(options));
-  bool well = status.coordinator_error.empty();
-  if (well) {
-    fmt::print("job {}, term {}\n", JobName(options.cluster), status.term);
-  } else {
-    fmt::print("job {}: the coordinator does not answer: {}\n",
-               JobName(options.cluster), status.coordinator_error);
-  }
-  fmt::print("{}", ToTable(status.tasks));
-  for (const TaskInfo& task : status.tasks) {
-    if (!task.error.empty()) fmt::print("{}\n", task.error);
-    well = well && (task.state == MemberState::kHealthy ||
-                    task.state == MemberState::kRestarted);
-  }
-  const absl::StatusOr<DispatchReport> dispatch = AskDispatch(options);
-  const std::string work = dispatch.ok() ? DispatchTable(*dispatch) : "";
-  if (!work.empty()) fmt::print("\n{}", work);
-  const std::vector<ServerStore> stores = ValueOrThrow(AskStores(options));
-  const std::string servers = StoresTable(stores);
-  if (!servers.empty()) fmt::print("\n{}", servers);
-  if (variables) fmt::print("\n{}", VariablesTable(stores));
-  std::fflush(stdout);
-  return well ? 0 : 1;
+  fmt::print("{}", StatusText(JobName(options.cluster), status, variables));
+  return status.chief.ok() && status.CountThere() == status.tasks.size();
 }
 
 int RunStatus(const Flags& flags) {
-  DetectOptions detect;
-  detect.file = flags.cluster;
-  detect.require_task = false;
+  const Environment environment = Environment::FromProcess();
+  const Job job = FindJob(flags, environment);
   AdminOptions options;
-  options.cluster = DetectCluster(detect);
-  if (options.cluster.spec.empty()) {
-    // The job that was last started here.
-    const std::string file = LastClusterFile();
-    if (!file.empty()) {
-      detect.file = file;
-      options.cluster = DetectCluster(detect);
-    }
-  }
-  if (options.cluster.spec.empty()) {
-    throw Error(ErrorCode::kNotFound,
-                "no job to look at: give --cluster FILE, set TF_CONFIG, or be "
-                "where `capstan run` was started");
-  }
-  options.tls_directory =
-      flags.tls.empty() ? detect.environment.Get("CAPSTAN_TLS").value_or("")
-                        : flags.tls;
-  options.token_file =
-      flags.token.empty() ? detect.environment.Get("CAPSTAN_TOKEN").value_or("")
-                          : flags.token;
-  while (flags.watch) {
-    fmt::print("\033[H\033[2J");
-    PrintStatus(options, flags.variables);
+  options.cluster = job.cluster;
+  options.tls_directory = flags.tls.empty()
+                              ? environment.Get("CAPSTAN_TLS").value_or("")
+                              : flags.tls;
+  options.token_file = flags.token.empty()
+                           ? environment.Get("CAPSTAN_TOKEN").value_or("")
+                           : flags.token;
+  options.timeout = std::chrono::round<Duration>(
+      std::chrono::duration<double>(flags.timeout));
+  while (true) {
+    if (flags.watch) fmt::print("\033[H\033[2J");
+    const std::optional<int> ended = PrintResult(job);
+    if (ended) return *ended == 0 ? 0 : 1;
+    const bool well = PrintStatus(options, flags.variables);
+    std::fflush(stdout);
+    if (!flags.watch) return well ? 0 : 1;
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.interval));
   }
-  return PrintStatus(options, flags.variables);
 }
 
 }  // namespace
@@ -106,11 +118,23 @@ void AddStatusCommand(CLI::App& app, Action& action) {
                       "a file with the job's token, if its tasks have one");
   command->add_flag("--variables", flags->variables,
                     "each shard of each variable, too");
-  command->add_flag("--watch", flags->watch, "again and again, until Ctrl-C");
-  command->add_option("--interval", flags->interval, "seconds between (1)")
-      ->check(CLI::Range(0.1, 3600.0));
+  command->add_flag("--watch", flags->watch,
+                    "refresh until Ctrl-C, or until the job has ended");
+  command
+      ->add_option("--interval", flags->interval, "seconds between refreshes")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command
+      ->add_option("--timeout", flags->timeout,
+                   "seconds that tasks have to answer, all together")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
   command->footer(
-      "The exit code is 0 if every task answers.\n\nExamples:\n"
+      "If the chief does not answer within half of the timeout, the other "
+      "tasks are asked directly. Of a job of `capstan run` that has ended, the "
+      "result is shown.\n\n"
+      "The exit code is 0 if every task answers, or if the job has finished "
+      "with exit code 0; else 1.\n\nExamples:\n"
       "  capstan status\n"
       "  capstan status --watch --cluster cluster.yaml --tls certs");
   command->callback(

@@ -51,6 +51,7 @@ std::unique_ptr<Channel> AdminClient::NewChannel(TaskId task) {
   options.self = self_;
   options.address = options_.cluster.spec.task_address(task);
   options.expected_task = task.ToString();
+  options.fail_if_refused = !options_.as_worker;
   Network& network = tls_ == nullptr ? static_cast<Network&>(sockets_) : *tls_;
   return NewPeerChannel(clock_, network, logger_,
                         random_.Fork(options.expected_task), executor(),
@@ -58,14 +59,25 @@ std::unique_ptr<Channel> AdminClient::NewChannel(TaskId task) {
 }
 
 Task<absl::StatusOr<std::string>> AdminClient::Ask(TaskId task, Method method) {
-  return Send(task, method, "");
+  return Call(task, method, "", options_.timeout);
+}
+
+Task<absl::StatusOr<std::string>> AdminClient::Ask(TaskId task, Method method,
+                                                   Duration timeout) {
+  return Call(task, method, "", timeout);
 }
 
 Task<absl::StatusOr<std::string>> AdminClient::Send(TaskId task, Method method,
                                                     std::string body) {
+  return Call(task, method, std::move(body), options_.timeout);
+}
+
+Task<absl::StatusOr<std::string>> AdminClient::Call(TaskId task, Method method,
+                                                    std::string body,
+                                                    Duration timeout) {
   std::unique_ptr<Channel> channel = NewChannel(task);
   CallOptions call;
-  call.timeout = options_.timeout;
+  call.timeout = timeout;
   std::vector<Bytes> attachments;
   absl::StatusOr<Reply> reply = co_await channel->Call(
       method, std::move(body), std::move(attachments), std::move(call));

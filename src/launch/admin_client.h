@@ -27,7 +27,7 @@ struct AdminOptions {
   // As in TaskOptions; the certificate used is that of who asks.
   std::string tls_directory = {};
   std::string token_file = {};
-  // How long one answer may take.
+  // How long one answer may take; for AskStatus, all of them together.
   Duration timeout = std::chrono::seconds(2);
 };
 
@@ -42,14 +42,18 @@ class AdminClient {
   Executor executor() { return thread_.executor(); }
   Clock& clock() { return clock_; }
 
-  // On executor(): a channel to a task of the cluster.
+  // On executor(): a channel to a task of the cluster. For who is not about to
+  // join, calls return a Refusal at once if nobody listens at its address.
   std::unique_ptr<Channel> NewChannel(TaskId task);
 
   // On executor(): asks a task for something that has no parameters, over a
   // channel of its own. Returns the body of the answer.
   Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method);
+  // The same, with a time-out of its own.
+  Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method,
+                                        Duration timeout);
 
-  // The same, for something that has.
+  // The same as the first, for something that has.
   Task<absl::StatusOr<std::string>> Send(TaskId task, Method method,
                                          std::string body);
 
@@ -60,6 +64,8 @@ class AdminClient {
  private:
   explicit AdminClient(AdminOptions options);
   absl::Status LoadSecrets();
+  Task<absl::StatusOr<std::string>> Call(TaskId task, Method method,
+                                         std::string body, Duration timeout);
 
   const AdminOptions options_;
   RealClock clock_;

@@ -47,10 +47,11 @@ std::string Memory(uint64_t bytes) {
 }
 
 std::string State(const TaskInfo& info) {
-  std::string text = fmt::format(
-      "{} {}", StateName(info.state),
-      info.state == MemberState::kHealthy ? "" : "for " + Age(info.since));
-  if (info.state == MemberState::kHealthy) text.pop_back();
+  std::string text(StateName(info.state));
+  // `capstan status` does not always know for how long.
+  if (info.state != MemberState::kHealthy && info.since.count() > 0) {
+    text += " for " + Age(info.since);
+  }
   if (info.restarts > 0) text += fmt::format(", {}x", info.restarts);
   return text;
 }

@@ -62,6 +62,11 @@ bool RunFolder::IsOver() const {
   return runs_->Exists(JoinPath(name_, kOver)).value_or(false);
 }
 
+absl::Status RunFolder::WriteResult(const RunResult& result) {
+  const std::string text = FormatRunResult(result);
+  return ReplaceFile(*runs_, JoinPath(name_, "result"), AsBytes(text));
+}
+
 std::string RunFolder::LogPath(TaskId task) const {
   return JoinPath(JoinPath(path_, kLogs), LogName(task));
 }

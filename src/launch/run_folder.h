@@ -12,11 +12,13 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "capstan/cluster_spec.h"
+#include "launch/run_result.h"
 
 namespace capstan {
 
 // The new folder runs/<time>-<pid>, for the user alone: cluster.yaml, the
-// folder logs, and at the end of the job the file over. Not thread-safe.
+// folder logs, and at the end of the job the files over and result. Not
+// thread-safe.
 class RunFolder {
  public:
   // Creates it, and runs/ if that is missing, in the folder `parent`. The name
@@ -36,6 +38,9 @@ class RunFolder {
   // tasks that the job is over; and whether it has.
   std::string OverPath() const;
   bool IsOver() const;
+
+  // Writes result, for ReadRunResult: the job has ended.
+  absl::Status WriteResult(const RunResult& result);
 
   // "runs/20231115-222901-1778/logs/worker-1.log".
   std::string LogPath(TaskId task) const;

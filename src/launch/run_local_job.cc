@@ -16,6 +16,7 @@
 #include "launch/find_program.h"
 #include "launch/held_ports.h"
 #include "launch/run_folder.h"
+#include "launch/run_result.h"
 #include "launch/screen.h"
 #include "launch/signal_fd.h"
 #include "launch/socket_folder.h"
@@ -125,7 +126,14 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
       options.supervisor, clock, screen, *signals,
       [&folder](TaskId task) { return folder->LogPath(task); },
       *std::move(processes));
-  return supervisor.Run();
+  const int code = supervisor.Run();
+  const absl::Status kept = folder->WriteResult(
+      {code, EndText(clock.WallNow()), supervisor.reason()});
+  if (!kept.ok()) {
+    screen.Say("cannot write the result: " + std::string(kept.message()));
+    screen.Write();
+  }
+  return code;
 }
 
 }  // namespace capstan

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/ask_stores.h"
+#include "launch/ask_status.h"
 
 namespace capstan {
 

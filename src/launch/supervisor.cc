@@ -105,6 +105,7 @@ void Supervisor::TakeSignals() {
           fmt::format("SIG{}: stopping all tasks; press Ctrl-C {}to kill them",
                       sigabbrev_np(number), number == SIGINT ? "again " : ""));
       exit_code_ = 128 + number;
+      stopped_by_ = number;
       EnterStopping();
     } else if (number == SIGINT && phase_ == Phase::kStopping) {
       screen_.Say("killing " + NamesOfLeft());

@@ -78,8 +78,8 @@ class Supervisor {
   // CannotRunExitCode if a program could not be started.
   int Run();
 
-  // What is said last of a job that has failed, in one line; else "".
-  std::string failure() const;
+  // Why that is not 0, in one line: what failed first, or the signal.
+  std::string reason() const;
 
  private:
   enum class Phase {
@@ -148,6 +148,7 @@ class Supervisor {
   MonotonicTime deadline_ = kNever;  // of the phase
   MonotonicTime evaluate_until_ = kNever;
   bool interrupted_ = false;  // by a signal
+  int stopped_by_ = 0;        // the signal that has stopped the job, or 0
   bool given_up_ = false;
   bool log_failed_ = false;
   absl::Status start_error_;

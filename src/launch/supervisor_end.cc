@@ -1,6 +1,7 @@
 // How a job ends: the phases after the first, and what is said last.
 #include <fmt/format.h>
 #include <signal.h>
+#include <string.h>
 
 #include <algorithm>
 #include <chrono>
@@ -186,8 +187,11 @@ std::string Supervisor::NamesOfOthersLeft() const {
   return List(left);
 }
 
-std::string Supervisor::failure() const {
+std::string Supervisor::reason() const {
   if (!start_error_.ok()) return std::string(start_error_.message());
+  if (stopped_by_ != 0) {
+    return fmt::format("stopped by SIG{}", sigabbrev_np(stopped_by_));
+  }
   return failed_ ? failures_.first() : "";
 }
 

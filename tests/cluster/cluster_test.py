@@ -65,10 +65,10 @@ class Job(unittest.TestCase):
     def log(self, name):
         return (self.dir / f"{name.replace('/', '-')}.log").read_text()
 
-    def status(self):
+    def status(self, *flags):
         """What `capstan status` says: its exit code, the state of each task,
         and all of its text."""
-        done = subprocess.run([CAPSTAN, "status"], text=True,
+        done = subprocess.run([CAPSTAN, "status", *flags], text=True,
                               env=environment(**self.variables),
                               capture_output=True, timeout=PATIENCE)
         states = {}
@@ -120,6 +120,49 @@ class Processes(Job):
         self.assertNotIn("restarting", done.stderr)
         self.assertIn("the body was told to fail",
                       done.stderr.splitlines()[-1])
+        code, text = self.status_here()
+        self.assertEqual(code, 1)
+        self.assertRegex(text, r"^job \w+ ended at .* UTC with exit code 1 "
+                         r"\(chief/0 .* failed with exit code 1\); logs in "
+                         r"runs/.*/logs\n$")
+
+    def test_finished_job(self):
+        subprocess.run([CAPSTAN, "run", "-w", "1", "-s", "1", "--", PROGRAM],
+                       cwd=self.dir, env=environment(), check=True,
+                       capture_output=True, timeout=PATIENCE)
+        code, text = self.status_here()
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"^job \w+ finished at .* UTC with exit code 0; "
+                         r"logs in runs/.*/logs\n$")
+
+    def status_here(self):
+        """What `capstan status` says in the test's folder."""
+        done = subprocess.run([CAPSTAN, "status"], text=True, cwd=self.dir,
+                              env=environment(), capture_output=True,
+                              timeout=PATIENCE)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_job_that_was_not_started(self):
+        code, states, text = self.status()
+        self.assertEqual(code, 1)
+        self.assertEqual(states, {})
+        self.assertEqual(text, "job test is not running: nobody listens at any "
+                         "of its 4 addresses; it has ended, or was not "
+                         "started\n")
+
+    def test_hung_chief(self):
+        chief = self.start_all()
+        chief.send_signal(signal.SIGSTOP)
+        code, states, text = self.status("--timeout", "1")
+        self.assertEqual(code, 1)
+        self.assertEqual(states, {"chief/0": "silent", "worker/0": "healthy",
+                                  "ps/0": "healthy", "ps/1": "healthy"}, text)
+        self.assertRegex(text, r"^job test, term 1: chief/0 does not answer; "
+                         r"the other tasks last heard it [0-9.]+ s ago\n")
+        chief.send_signal(signal.SIGCONT)
+        self.await_state("chief/0", "healthy")
+        chief.stdin.close()
+        self.expect_end({"chief/0": 0, "worker/0": 0, "ps/0": 0, "ps/1": 0})
 
     def test_killed_task_is_shown_and_rejoins(self):
         self.start_all()
@@ -153,7 +196,7 @@ class Processes(Job):
         # Meanwhile they answer for themselves.
         code, states, text = self.status()
         self.assertEqual(code, 1)
-        self.assertIn("the coordinator does not answer", text)
+        self.assertIn("chief/0 is not running", text)
         self.assertEqual(states["chief/0"], "missing", text)
         self.expect_end({"worker/0": 1, "ps/0": 1, "ps/1": 1})
         self.assertIn("giving up on the job", self.log("ps/0"))
