@@ -693,6 +693,29 @@ class Ends(Job):
             self.assertEqual(self.tasks[name].wait(PATIENCE), 1)
             self.assertIn("giving up on the job", self.log(name))
 
+    def test_paused_coordinator_that_was_replaced_exits(self):
+        self.start_all()
+        self.expect("schedule halves 1 gate", "scheduled 1")
+        self.await_at("gate", 1)
+        first = self.tasks["chief/0"]
+        self.tell("join")
+        self.stop("chief/0")
+        # At another address, as two on one address cannot be.
+        port = free_ports(1)[0]
+        self.start("chief/0", CAPSTAN_LISTEN=f"127.0.0.1:{port}")
+        self.expect_answer("ready")
+        self.expect("term", "2")
+        # It wakes in its Join.
+        first.send_signal(signal.SIGCONT)
+        self.assertEqual(first.wait(PATIENCE), 1)
+        self.await_log(rf"another coordinator \(127.0.0.1:{port}, term 2\) has "
+                       "taken over")
+        self.open("gate")
+        self.expect("schedule halves 3 gate", "scheduled 3")
+        self.expect("join", "joined")
+        self.expect("read", "first=4 second=3")
+        self.end()
+
     def test_restarted_coordinator_takes_over_the_variables(self):
         self.start_all()
         self.expect("schedule increment 5", "scheduled 5")
