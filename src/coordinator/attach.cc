@@ -205,6 +205,7 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   }
   watermark_ = point.watermark;
   records_.Load(std::move(record), watermark_);
+  unclaimed_.clear();  // of an attempt before this one
   for (const VariableEntry& entry : map_.entries()) {
     unclaimed_.insert(entry.spec.name);
   }

@@ -27,8 +27,11 @@ constexpr uint64_t kMostPending = 10;
 // servers are asked what they have.
 constexpr double kAccounts = 0.4;
 constexpr double kLooks = 0.1;
-// The chance that the shard map changes after a block.
-constexpr double kNewMaps = 0.5;
+// The chance that the shard map changes after a step, and that the coordinator
+// is then killed while the servers get it.
+constexpr double kNewMaps = 0.1;
+constexpr double kKilledAtMap = 0.2;
+constexpr Duration kKilledWithin = std::chrono::milliseconds(1);
 
 class RestartChief {
  public:
@@ -106,7 +109,12 @@ class RestartChief {
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
       status = co_await seat_.variables().Begin();
-      if (!status.ok()) co_await seat_.Sleep(kTick);
+      if (status.ok()) break;
+      // Those that may pass by themselves. A program does not try again.
+      if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
+        co_return Break(status);
+      }
+      co_await seat_.Sleep(kTick);
     }
     if (context_.variables_made && !seat_.variables().attached()) {
       context_.judge.Violation(
@@ -160,6 +168,7 @@ class RestartChief {
       }
       if (!broken_) co_await TakeOne();
       if (random_.Chance(kLooks)) co_await Look();
+      if (random_.Chance(kNewMaps)) co_await ChangeMap();
     }
     if (!broken_) co_await Join();
     if (broken_) co_return;
@@ -168,7 +177,6 @@ class RestartChief {
     records().CloseBlock(kRestartKey, Text());
     queue().EndBlock(block, block.end());
     if (random_.Chance(0.5)) co_await Evaluate();
-    if (random_.Chance(kNewMaps)) co_await ChangeMap();
     // A record is on its way when the next block begins, or it is not.
     if (random_.Chance(0.5)) co_await seat_.Sleep(kBetweenBlocks);
   }
@@ -183,10 +191,25 @@ class RestartChief {
     if (random_.Chance(options_.evaluations)) co_await Evaluate();
   }
 
+  // Kills this coordinator within the time that a request takes.
+  void KillSoon() {
+    SimWorld& world = context_.world;
+    const Duration wait(random_.Between(0, kKilledWithin.count()));
+    world.clock().ScheduleAfter(
+        wait, [&context = context_, &world, &node = node_,
+               life = node_.incarnation()] {
+          if (context.over || node.incarnation() != life) return;
+          world.Crash(node, SimCrash::kProcess);
+          world.clock().ScheduleAfter(kTick,
+                                      [&world, &node] { world.Restart(node); });
+        });
+  }
+
   // A variable that no step uses comes or goes. A coordinator that is killed
-  // meanwhile leaves servers with different maps.
+  // meanwhile leaves servers with different maps; so it often is.
   Task<> ChangeMap() {
     context_.progress = "the servers do not take a new map";
+    if (random_.Chance(kKilledAtMap)) KillSoon();
     JobVariables& variables = seat_.variables();
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
