@@ -6,7 +6,7 @@
 #include <asio/basic_socket_acceptor.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/local/stream_protocol.hpp>
-#include <system_error>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -47,9 +47,11 @@ absl::Status CannotReach(const std::string& address,
                          const asio::error_code& error) {
   const std::string message =
       absl::StrCat("cannot connect to ", address, ": ", error.message());
-  // A Unix socket without its file has no listener either.
-  const bool refused = error == asio::error::connection_refused ||
-                       error == std::errc::no_such_file_or_directory;
+  // A Unix socket without its file has no listener either. (asio's category
+  // does not know it as an std::errc.)
+  const asio::error_code no_file(ENOENT, asio::error::get_system_category());
+  const bool refused =
+      error == asio::error::connection_refused || error == no_file;
   return refused ? Refusal(message) : absl::UnavailableError(message);
 }
 
