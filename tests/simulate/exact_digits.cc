@@ -33,7 +33,7 @@ class ExactDigits final : public Workload {
       SimNode& server = world.AddNode(DigitServerName(i));
       world.Start(server, [this, i](SimNode& node) {
         return RunStoreServer(node, i, DigitServerAddress(i), plant_,
-                              [this](const std::string& what) {
+                              /*busy=*/true, [this](const std::string& what) {
                                 context_->judge.Violation(what);
                               });
       });

@@ -17,7 +17,7 @@
 namespace capstan::simulate {
 
 Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
-                      Plant plant,
+                      Plant plant, bool busy,
                       std::function<void(const std::string&)> violation) {
   ProbeService probe;
   StoreOptions store;
@@ -44,7 +44,7 @@ Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
     violation(absl::StrCat(node.name(), ": ", server.status().ToString()));
     co_return;
   }
-  Spawn(node.executor(), HoldTurns(node, parameters.store()));
+  if (busy) Spawn(node.executor(), HoldTurns(node, parameters.store()));
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
   co_await timer->SleepUntil(kNever);
 }
