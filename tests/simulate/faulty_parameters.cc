@@ -107,6 +107,8 @@ class HastyService final : public Service {
   Task<ServerReply> Serve(ServerCall& call) override {
     if (!IsUpdate(call.method())) co_return co_await inner_.Serve(call);
     const ShardsRequest request = DecodeShardsRequest(call.body()).value();
+    // A repetition without the values would be found out by its form alone.
+    if (request.want_values) co_return co_await inner_.Serve(call);
     const Key key = {request.id.fence.generation, request.id.step,
                      request.id.push, call.method()};
     if (!under_way_.insert(key).second) {
