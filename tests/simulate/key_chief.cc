@@ -160,7 +160,15 @@ class KeyChief {
       if (random_.Chance(options_.cancels)) CancelOne();
     } else {
       context_.progress = absl::StrCat("key ", first, " is never complete");
-      co_await seat_.Change();
+      // The judge hears of an end after the queue has said that it changed.
+      const bool untold = std::any_of(
+          open_.begin(), open_.end(),
+          [&](const auto& item) { return queue().IsDone(*item.second); });
+      if (untold) {
+        co_await seat_.Sleep(kTick);
+      } else {
+        co_await seat_.Change();
+      }
     }
     if (random_.Chance(kLooks)) co_await Look();
     std::erase_if(open_, [&](const auto& item) {
