@@ -42,7 +42,7 @@ class Job(unittest.TestCase):
         self.tasks = {}
 
     def start(self, name, **variables):
-        command = [PROGRAM] if name.startswith("chief") else [CAPSTAN, "server"]
+        command = [CAPSTAN, "server"] if name.startswith("ps") else [PROGRAM]
         env = environment(CAPSTAN_TASK=name, **self.variables, **variables)
         log = open(self.dir / f"{name.replace('/', '-')}.log", "a")
         task = subprocess.Popen(command, env=env, stdin=subprocess.PIPE,
