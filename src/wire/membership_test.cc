@@ -125,7 +125,7 @@ TEST(MembershipTest, GarbageIsRefused) {
 TEST(MembershipTest, UnknownStatesAreRefused) {
   JobReport report;
   report.tasks.resize(1);
-  report.tasks[0].state = static_cast<TaskState>(4);
+  report.tasks[0].state = static_cast<TaskState>(5);
   EXPECT_THAT(DecodeJobReport(EncodeJobReport(report)),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
