@@ -125,6 +125,13 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   // With the lock held: the claim of another coordinator, and the tasks that
   // hear it; empty if none does.
   std::string Rival() const;
+  // Whether its word is enough to depose this coordinator. Once the job has
+  // started, a worker's is not, as the servers say the same: else whoever has a
+  // worker's certificate could end the job. Before that, of two coordinators
+  // that start at once, one may have all servers and the other all workers.
+  bool MayDepose(const TaskId& task) const {
+    return task.role == Role::kPs || !has_servers_ || !started_;
+  }
   // A task obeys this other coordinator.
   void OnDeposed(const TaskReport& report);
   // With the lock held: whether a worker runs another program; keeps why.
@@ -168,6 +175,7 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   const uint64_t program_;  // fingerprint of the definitions, or 0
   bool started_ = false;    // AwaitAll was OK
   MonotonicTime refused_since_ = kNever;
+  bool has_servers_ = false;
   absl::Status deposed_;
 
   // Set on the executor.
@@ -198,6 +206,7 @@ Roster::Core::Core(Clock& clock, Logger logger, const Executor& executor,
     for (const auto& [index, address] : tasks) {
       const TaskId task{role, index};
       if (role == Role::kWorker) next_worker_ = index + 1;
+      if (role == Role::kPs) has_servers_ = true;
       if (task.ToString() == TaskName(options_.self)) {
         self_ = task;
         self_address_ = address;
@@ -309,6 +318,9 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
       if (has_left) std::erase(tasks_, watched);
     } else {
       answer = claim_.OnReport(watched->stance, *report);
+      if (answer == Claim::Answer::kDeposes && !MayDepose(record.task())) {
+        answer = Claim::Answer::kDoesNot;
+      }
       if (answer == Claim::Answer::kObeys &&
           IsToBeTurnedAway(*watched, *report)) {
         return Next::kTurnAway;
@@ -669,7 +681,8 @@ Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
   std::string over;
   const absl::StatusOr<TaskReport> report =
       co_await SendNotice(self, watched, std::move(over), timeout);
-  if (report.ok() && self->office() < report->office && self->deposed_.ok()) {
+  if (report.ok() && self->office() < report->office && self->deposed_.ok() &&
+      self->MayDepose(watched->record.task())) {
     self->OnDeposed(*report);
   }
   if (!report.ok() && present) {

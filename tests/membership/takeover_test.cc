@@ -171,6 +171,26 @@ TEST_P(TakeoverTest, PausedCoordinatorEndsItsJob) {
   for (const char* task : kTasks) EXPECT_TRUE(job_.Ended(task)) << task;
 }
 
+// Whoever has a worker's certificate can say anything.
+TEST_P(TakeoverTest, WorkerThatLiesDeposesNobody) {
+  bool lies = false;
+  job_.member_options.add_holdings = [&lies](TaskReport& report) {
+    if (!lies || report.task != "worker/0") return;
+    report.office = {.term = 99, .holder = 1};
+    report.hears = true;
+  };
+  StartHealthy();
+  lies = true;
+  job_.RunFor(10 * kSecond);
+  EXPECT_FALSE(job_.coordinator().deposed.has_value());
+  EXPECT_NE(job_.Entry("worker/0").state, TaskState::kHealthy);
+  EXPECT_EQ(job_.Entry("ps/0").state, TaskState::kHealthy);
+  EXPECT_EQ(job_.Entry("worker/1").state, TaskState::kHealthy);
+  lies = false;
+  job_.RunFor(kSecond);
+  ExpectInCharge("chief/0");
+}
+
 TEST_P(TakeoverTest, PauseWithoutASuccessorChangesNothing) {
   StartHealthy();
   job_.world().Hang(node("chief/0"));
