@@ -126,13 +126,13 @@ void AddStatusCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--timeout", flags->timeout,
-                   "seconds that tasks have to answer, all together")
+                   "seconds to wait for the tasks' answers, in total")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command->footer(
       "If the chief does not answer within half of the timeout, the other "
-      "tasks are asked directly. Of a job of `capstan run` that has ended, the "
-      "result is shown.\n\n"
+      "tasks are asked directly. For a job of `capstan run` that has ended, "
+      "its result is shown.\n\n"
       "The exit code is 0 if every task answers, or if the job has finished "
       "with exit code 0; else 1.\n\nExamples:\n"
       "  capstan status\n"

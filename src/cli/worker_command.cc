@@ -97,8 +97,8 @@ int Run(JoinJobOptions options) {
     const bool may_be_other_job = absl::IsFailedPrecondition(worker.status());
     fmt::print(stderr, "capstan: cannot join: {}{}\n",
                std::string(worker.status().message()),
-               may_be_other_job ? "; --job ID says which job is meant (job_id "
-                                  "in its runs/*/cluster.yaml)"
+               may_be_other_job ? "; pass --job ID to say which job you mean "
+                                  "(job_id in its runs/*/cluster.yaml)"
                                 : "");
     return 1;
   }

@@ -207,7 +207,7 @@ void ClusterCoordinator::SetRecord(const std::string& key,
                                    const std::string& text) {
   if (key == kStepKeysPart) {
     throw Error(ErrorCode::kInvalidArgument,
-                absl::StrCat("the record '", key, "' is Capstan's own"));
+                absl::StrCat("the record name '", key, "' is reserved"));
   }
   if (key.empty() || key.size() > 256 || text.size() > kMostRecordText) {
     throw Error(ErrorCode::kInvalidArgument,

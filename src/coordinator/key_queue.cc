@@ -13,15 +13,15 @@ std::string Named(uint64_t key) { return absl::StrCat("step key ", key); }
 
 absl::Status NotRestored() {
   return absl::FailedPreconditionError(
-      "which step keys are complete is not known: the restoring of a "
-      "checkpoint was cut off; call CheckpointManager::Restore again");
+      "it is not known which step keys are complete: restoring a checkpoint "
+      "was interrupted; call CheckpointManager::Restore again");
 }
 
 absl::Status NoneScheduled(const KeyLedger& keys) {
   if (keys.num_scheduled() == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(keys.num_scheduled(),
-                   " steps with keys are scheduled or running: Join first"));
+      absl::StrCat("steps with keys are scheduled or running (",
+                   keys.num_scheduled(), "): Join first"));
 }
 
 }  // namespace

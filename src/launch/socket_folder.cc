@@ -40,7 +40,7 @@ absl::StatusOr<SocketFolder> SocketFolder::Create(const std::string& parent) {
   }
   return absl::UnavailableError(absl::StrCat(
       "cannot make a folder for the job's sockets in ", kShared, ": ",
-      std::strerror(errno), "; `capstan run --tcp` does without"));
+      std::strerror(errno), "; `capstan run --tcp` does not need one"));
 }
 
 SocketFolder::~SocketFolder() {

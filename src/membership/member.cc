@@ -172,7 +172,7 @@ Member::Outlook Member::LookForFirst(MonotonicTime now) {
   if (now >= next_reminder_) {
     next_reminder_ = now + options_.reminder;
     logger_.Info(
-        "waiting for the chief's first call, for {} s so far and {} s more{}{}",
+        "waiting for the chief's first call ({} s so far, {} s left){}{}",
         Seconds(now - started_), Seconds(limit - now), away.empty() ? "" : "; ",
         away);
   }

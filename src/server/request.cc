@@ -128,7 +128,7 @@ absl::StatusOr<ShardsCall> FindUpdated(VerbContext& context,
   const uint64_t watermark = found->generation->watermark;
   if (id.step > watermark && id.step - watermark > kMostOpenSteps) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "an update of step ", id.step, ", but the steps are over only up to ",
+        "an update of step ", id.step, ", but steps are finished only up to ",
         watermark, ", and at most ", kMostOpenSteps, " may be open at once"));
   }
   return found;

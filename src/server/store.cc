@@ -66,12 +66,12 @@ absl::Status Store::CheckTerm(uint64_t term) {
   const uint64_t mine = this->term();
   if (term == mine) return absl::OkStatus();
   if (term < mine) {
-    return Fenced(absl::StrCat("the caller obeys the coordinator of term ",
-                               term, ", and that of term ", mine,
+    return Fenced(absl::StrCat("the caller follows the coordinator of term ",
+                               term, ", but that of term ", mine,
                                " has taken over"));
   }
   return absl::UnavailableError(
-      absl::StrCat("this server obeys the coordinator of term ", mine,
+      absl::StrCat("this server follows the coordinator of term ", mine,
                    " and has not heard from one of term ", term, " yet"));
 }
 

@@ -342,7 +342,7 @@ void ServerConnection::WatchDeadline(ConnectionCall& call) {
     if (core_->clock.Now() < late->deadline()) {
       WatchDeadline(*late);
     } else {
-      late->Cancel(absl::DeadlineExceededError("the caller's time is over"));
+      late->Cancel(absl::DeadlineExceededError("the caller's timeout expired"));
     }
   });
 }
@@ -380,8 +380,8 @@ void ServerConnection::Reply(const ConnectionCall& call, ServerReply reply) {
   if (ended_ || call.caller_gone()) return;
   // The caller may still be there, if other transfers to or from it move.
   if (call.cancelled() && absl::IsCancelled(reply.status)) {
-    reply.status = absl::DeadlineExceededError(
-        "not done within the time that the caller has for it");
+    reply.status =
+        absl::DeadlineExceededError("not finished within the caller's timeout");
   }
   if (reply.status.ok()) {
     const FrameLimits& limits = core_->options.limits;
