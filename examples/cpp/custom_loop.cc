@@ -6,7 +6,7 @@
 // The coordinator cuts the examples into ranges and schedules a step for each.
 // Workers may die meanwhile, and so may the coordinator itself, if something
 // starts it again (capstan run --max-restarts 1000): each step has a key, and
-// those that are complete are passed over, so every example is still used once
+// those that are complete are skipped, so every example is still used once
 // per epoch.
 #include <capstan/coordinator.h>
 #include <capstan/program.h>

@@ -417,7 +417,7 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
   ClosurePtr next = PopNext();
   if (next == nullptr) {
     // A round that has failed is not committed, so what waits for it would wait
-    // for ever if nobody calls Put, Join or Done.
+    // forever if nobody calls Put, Join or Done.
     if (Failing() && held_ == 0 && in_flight_.empty() && counts_.queued > 0) {
       CallOff(notices);
     }
@@ -554,7 +554,7 @@ void ClosureQueue::Mend() {
   const Lock lock(mutex_);
   if (broken_.ok()) return;
   broken_ = absl::OkStatus();
-  // What has not been called off goes on.
+  // What has not been called off continues.
   if (errors_.empty()) phase_ = Phase::kRunning;
   notices.Work();
   notices.Changed();

@@ -509,7 +509,7 @@ TEST_F(ClosureQueueTest, AFailureGivesUpTheRoundsThatAreNotCommitted) {
   EXPECT_EQ(Put()->place, (RoundPlace{2, 0}));
 }
 
-// Else whoever fetches one of them would wait for ever.
+// Otherwise whoever fetches one of them would wait forever.
 TEST_F(ClosureQueueTest, WhatWaitsForARoundThatHasFailedIsCalledOff) {
   ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true}));
   const ClosurePtr failing = Put();

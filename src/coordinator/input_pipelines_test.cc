@@ -171,7 +171,7 @@ TEST_F(InputPipelinesTest, AllGetNewOnesWhenAWorkerJoins) {
   EXPECT_EQ(first.has["dataset"], Pipeline(0, 3));
   EXPECT_EQ(second.has["dataset"], Pipeline(1, 3));
   EXPECT_EQ(third.has["dataset"], Pipeline(2, 3));
-  // What is no dataset keeps its state.
+  // A resource that is not a dataset keeps its state.
   EXPECT_EQ(first.tables, 1);
 }
 
@@ -249,7 +249,7 @@ TEST_F(InputPipelinesTest, OneThatComesBackIsToldWhatHasChanged) {
   EXPECT_EQ(first.tables, 1);
 }
 
-// Functions go on with the old pipeline while the new one is being made.
+// Functions continue with the old pipeline while the new one is being made.
 TEST_F(InputPipelinesTest, NobodyWaitsForANewPipeline) {
   FakeWorker& first = Add(0);
   RunFor(seconds(1));

@@ -237,7 +237,7 @@ RC_GTEST_PROP(KeyLedgerTest, IsASetOfKeys, ()) {
       RC_ASSERT((ledger.Look(other) == State::kComplete) ==
                 complete.contains(other));
     }
-    // No block is over that has a step which may run again.
+    // A block with a step that may run again is not finished.
     for (const auto& [repeated, step] : steps) {
       bool held = false;
       for (const auto& [name, open] : ledger.open_blocks()) {

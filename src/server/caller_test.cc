@@ -126,7 +126,7 @@ TEST_F(CallerTest, OnlyTheChiefRaisesTheTerm) {
   }
 }
 
-// Who had it would be in charge for ever.
+// Whoever had it would be in charge forever.
 TEST_F(CallerTest, NobodyHasATermAboveTheLimit) {
   for (const FencedRequest& request : kFenced) {
     for (const char* role : {"worker", "chief"}) {

@@ -88,8 +88,8 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
   const bool interrupted = stream_.get() != &stream;
   AbortStream(stream);
   if (applied_.Contains(stream.id.step, stream.id.push, watermark)) {
-    // Its step was called off, and is over since it began to arrive; or it came
-    // in another way as well.
+    // Its step was called off and finished after it began to arrive; or it also
+    // came in another way.
     ++report_.duplicates;
     return Answer(Outcome::kAlreadyApplied);
   }

@@ -231,7 +231,7 @@ void Predict(Trainer& trainer, const DatasetHandle& data,
 struct Arguments {
   std::shared_ptr<Stops> stops;
   FitCheckpoint checkpoint;
-  // That a worker dies again and again is no step's fault here.
+  // It is not a step's fault here that workers keep dying.
   CoordinatorOptions coordinator = {.max_lost_workers = 1000};
 };
 

@@ -122,9 +122,9 @@ class KeyChief {
       if (!status.ok()) co_await seat_.Sleep(kTick);
     }
     if (context_.variables_made && !seat_.variables().attached()) {
-      context_.judge.Violation(
-          absl::StrCat("a coordinator begins anew though all servers live: ",
-                       seat_.variables().detached_because()));
+      context_.judge.Violation(absl::StrCat(
+          "a coordinator starts from scratch though all servers live: ",
+          seat_.variables().detached_because()));
     }
     co_await seat_.CreateVariables();
     context_.variables_made = true;

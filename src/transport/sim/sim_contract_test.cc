@@ -241,8 +241,8 @@ TEST_F(SlowLinkTest, AServiceThatTakesNothingIsGivenUp) {
   service().gate("never").Open();
 }
 
-// What other calls move is no progress of one that the service does not end:
-// the server says so, as its caller cannot tell.
+// Bytes that other calls move are not progress for one that hangs in the
+// service: the server says so, as the caller cannot tell.
 TEST_F(SlowLinkTest, AServiceThatHangsIsGivenUpWhileOthersMove) {
   const auto client = StartAndConnect();
   PendingCall other = StartRead(*client);
