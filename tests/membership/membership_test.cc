@@ -470,7 +470,7 @@ TEST_P(MembershipTest, TaskThatTurnedItsCallersAwaySaysWhy) {
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("within 30 s"),
                              HasSubstr("chief/0: no job token"))));
-  EXPECT_THAT(job_.Log(), HasSubstr("more; chief/0: no job token"));
+  EXPECT_THAT(job_.Log(), HasSubstr("s left); chief/0: no job token"));
 }
 
 }  // namespace
