@@ -287,6 +287,7 @@ Task<> Dispatcher::Core::Stop() {
   const std::shared_ptr<Core> self = shared_from_this();
   stopping_ = true;
   stop_.Cancel();
+  until_lost_->Cancel();
   resources_->Close();
   round_event_.Set();
   round_timer_->Cancel();
@@ -395,7 +396,9 @@ void Dispatcher::Core::CheckServers() {
     until_lost_->Cancel();
     return;
   }
-  if (until_lost_->cancelled()) until_lost_ = std::make_shared<Cancellation>();
+  if (until_lost_->cancelled() && !stopping_) {
+    until_lost_ = std::make_shared<Cancellation>();
+  }
   queue_.Mend();
 }
 
@@ -624,12 +627,14 @@ void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {
   } else if (waited >= options_.no_worker_timeout) {
     without_worker_.Restart(now);
     queue_.FailAll(absl::UnavailableError(absl::StrCat(
-        counts.queued, " functions have waited for ",
-        Seconds(options_.no_worker_timeout), " s, and ", obstacle)));
+        "waited for ", Seconds(options_.no_worker_timeout), " s to run ",
+        counts.queued, counts.queued == 1 ? " function" : " functions",
+        ", and ", obstacle)));
   } else if (waited >= next_reminder_) {
     next_reminder_ = waited + options_.reminder;
-    logger_.Warning("{} functions have been waiting for {:.0f} s: {}",
-                    counts.queued, Seconds(waited), obstacle);
+    logger_.Warning("waiting to run {} {} for {:.0f} s: {}", counts.queued,
+                    counts.queued == 1 ? "function" : "functions",
+                    Seconds(waited), obstacle);
   }
   const uint64_t ended = counts.finished + counts.failed + counts.cancelled;
   const Duration idle = without_progress_.Look(now);

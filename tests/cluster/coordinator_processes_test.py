@@ -578,7 +578,7 @@ class NoWorkers(Job):
         self.kill("worker/0", "worker/1")
         self.expect("schedule increment 5", "scheduled 5")
         self.tell("join")
-        self.await_log(r"5 functions have been waiting for \d+ s: no worker "
+        self.await_log(r"waiting to run 5 functions for \d+ s: no worker "
                        r"is ready: worker/0 \(.+\), worker/1 \(.+\)")
         self.start("worker/1")
         self.expect_answer("joined")
@@ -595,7 +595,7 @@ class NoWorkersForGood(Job):
         self.expect("schedule increment 5", "scheduled 5")
         self.tell("join")
         message = self.expect_error("Unavailable", "-")
-        self.assertRegex(message, r"^5 functions have waited for 2 s, and no "
+        self.assertRegex(message, r"^waited for 2 s to run 5 functions, and no "
                          r"worker is ready: worker/0 \(.+\), "
                          r"worker/1 \(.+\)$")
         print(f"without workers: {message}", flush=True)
