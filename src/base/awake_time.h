@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
 
@@ -19,23 +20,31 @@ class AwakeTime {
       : longest_(longest), elapsed_(elapsed), last_look_(now) {}
 
   void Restart(MonotonicTime now) {
+    Look(now);
     elapsed_ = Duration::zero();
-    last_look_ = now;
   }
 
   // Adds what has passed since the last look, and returns the sum.
   Duration Look(MonotonicTime now) {
-    elapsed_ += std::min<Duration>(now - last_look_, longest_);
+    elapsed_ = At(now);
+    if (now - last_look_ > longest_) continued_ = now;
     last_look_ = now;
     return elapsed_;
   }
 
   Duration elapsed() const { return elapsed_; }
+  // When a look last found that the process had been stopped, if ever.
+  std::optional<MonotonicTime> continued() const { return continued_; }
+  // What Look would return.
+  Duration At(MonotonicTime now) const {
+    return elapsed_ + std::min<Duration>(now - last_look_, longest_);
+  }
 
  private:
   Duration longest_;
   Duration elapsed_;
   MonotonicTime last_look_;
+  std::optional<MonotonicTime> continued_;
 };
 
 }  // namespace capstan

@@ -16,8 +16,8 @@ Claim::Answer Claim::OnReport(Stance& stance, const TaskReport& report) {
     stance.rival = {other, report.coordinator, report.heard_ms};
   }
   highest_ = std::max(highest_, other.term);
-  // What a task that has never obeyed this coordinator obeys, and does not hear,
-  // is from before.
+  // What a task that has never obeyed this coordinator obeys, and does not
+  // hear, is from before.
   const bool earlier = !stance.obeyed && !report.hears;
   if (in_office_ && office_ < other && !earlier) return Answer::kDeposes;
   // Whoever fences does so by the term alone: an equal one would not do.

@@ -12,8 +12,8 @@
 // obey a later one: it is deposed by the first that says so (once the job has
 // started, by the first server). While some tasks hear one coordinator and some
 // the other, the one with the higher office (term, then incarnation) waits for
-// the other to be deposed, and then claims the rest: nobody gives way to a lower
-// office, and offices only rise, so that one remains.
+// the other to be deposed, and then claims the rest: nobody gives way to a
+// lower office, and offices only rise, so that one remains.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,12 +35,12 @@ Member::Member(Clock& clock, Logger logger, const Executor& executor,
       started_(clock.Now()),
       timer_(clock.NewTimer(executor)),
       last_heard_(started_),
-      silence_(2 * options_.silence, started_),
+      silence_(options_.silence / 2, started_),
       next_reminder_(started_ + options_.reminder) {}
 
 bool Member::Hears() const {
   return office_.term != 0 && session_ != 0 &&
-         clock_.Now() - last_heard_ < options_.silence;
+         silence_.At(clock_.Now()) < options_.silence;
 }
 
 bool Member::Obey(const Office& office) {
@@ -100,7 +101,13 @@ TaskReport Member::OnEnd(const EndNotice& notice) {
 
 void Member::OnDisconnect(uint64_t session) {
   const std::lock_guard lock(mutex_);
-  if (session == session_) session_ = 0;
+  if (session != session_) return;
+  // While this task was stopped, the coordinator may have given the connection
+  // up, and be about to make another.
+  const MonotonicTime now = clock_.Now();
+  silence_.Look(now);
+  const std::optional<MonotonicTime> continued = silence_.continued();
+  if (!continued || now - *continued >= options_.silence) session_ = 0;
 }
 
 TaskReport Member::Report() const {
@@ -152,7 +159,12 @@ Member::Outlook Member::Look() {
   if (ended_) return {kNever, absl::FailedPreconditionError(turned_away_)};
   if (stopped_) return {kNever, absl::CancelledError("stopped")};
   const MonotonicTime now = clock_.Now();
-  return office_.term == 0 ? LookForFirst(now) : LookForReturn(now);
+  const Duration silent = silence_.Look(now);
+  Outlook outlook =
+      office_.term == 0 ? LookForFirst(now) : LookForReturn(now, silent);
+  // Often enough that the time for which it was stopped hardly counts.
+  outlook.look_again = std::min(outlook.look_again, now + options_.silence / 4);
+  return outlook;
 }
 
 Member::Outlook Member::LookForFirst(MonotonicTime now) {
@@ -179,8 +191,7 @@ Member::Outlook Member::LookForFirst(MonotonicTime now) {
   return {std::min(next_reminder_, limit), absl::UnknownError("")};
 }
 
-Member::Outlook Member::LookForReturn(MonotonicTime now) {
-  const Duration silent = silence_.Look(now);
+Member::Outlook Member::LookForReturn(MonotonicTime now, Duration silent) {
   if (silent < options_.silence) {
     return {now + (options_.silence - silent), absl::UnknownError("")};
   }
@@ -198,7 +209,7 @@ Member::Outlook Member::LookForReturn(MonotonicTime now) {
         "{} s for it to come back",
         office_.term, Seconds(silent), Seconds(left));
   }
-  return {now + std::min(options_.silence, left), absl::UnknownError("")};
+  return {now + left, absl::UnknownError("")};
 }
 
 }  // namespace capstan

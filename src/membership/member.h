@@ -34,8 +34,9 @@ struct MemberOptions {
   std::function<std::string()> turned_away_callers;
   // How long to wait for the first word of a coordinator.
   Duration start_timeout = std::chrono::minutes(10);
-  // A coordinator that is silent for so long, or whose connection has closed,
-  // is not heard any more, and another may take its place;
+  // A coordinator that is silent for so long while this task runs, or whose
+  // connection has closed, is not heard any more, and another may take its
+  // place;
   Duration silence = std::chrono::seconds(2);
   // and after so long without any the job is given up.
   Duration return_timeout = std::chrono::seconds(60);
@@ -89,7 +90,7 @@ class Member {
   void SayRefused(const Beat& beat);
   TaskReport ReportLocked() const;
   Outlook LookForFirst(MonotonicTime now);
-  Outlook LookForReturn(MonotonicTime now);
+  Outlook LookForReturn(MonotonicTime now, Duration silent);
 
   Clock& clock_;
   const Logger logger_;

@@ -125,13 +125,12 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   // With the lock held: the claim of another coordinator, and the tasks that
   // hear it; empty if none does.
   std::string Rival() const;
-  // Whether its word is enough to depose this coordinator. Once the job has
-  // started, a worker's is not, as the servers say the same: else whoever has a
-  // worker's certificate could end the job. Before that, of two coordinators
-  // that start at once, one may have all servers and the other all workers.
-  bool MayDepose(const TaskId& task) const {
-    return task.role == Role::kPs || !has_servers_ || !started_;
-  }
+  // With the lock held: what the task's report means for the claim. Once the
+  // job has started, a worker's word does not depose this coordinator, as the
+  // servers say the same: else whoever has a worker's certificate could end the
+  // job. Before that, of two coordinators that start at once, one may have all
+  // servers and the other all workers.
+  Claim::Answer Judge(Watched& watched, const TaskReport& report);
   // A task obeys this other coordinator.
   void OnDeposed(const TaskReport& report);
   // With the lock held: whether a worker runs another program; keeps why.
@@ -317,10 +316,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
       has_left = record.HasLeft(options_.forget_after);
       if (has_left) std::erase(tasks_, watched);
     } else {
-      answer = claim_.OnReport(watched->stance, *report);
-      if (answer == Claim::Answer::kDeposes && !MayDepose(record.task())) {
-        answer = Claim::Answer::kDoesNot;
-      }
+      answer = Judge(*watched, *report);
       if (answer == Claim::Answer::kObeys &&
           IsToBeTurnedAway(*watched, *report)) {
         return Next::kTurnAway;
@@ -348,6 +344,14 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
   if (has_left) return Next::kForget;
   // It has not been asked since this coordinator's claim rose.
   return asked == office() ? Next::kWait : Next::kCallAtOnce;
+}
+
+Claim::Answer Roster::Core::Judge(Watched& watched, const TaskReport& report) {
+  const bool may_depose =
+      watched.record.task().role == Role::kPs || !has_servers_ || !started_;
+  const Claim::Answer answer = claim_.OnReport(watched.stance, report);
+  if (answer != Claim::Answer::kDeposes || may_depose) return answer;
+  return Claim::Answer::kDoesNot;
 }
 
 void Roster::Core::Tell(const TaskEntry& entry) const {
@@ -659,14 +663,14 @@ Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
   for (bool again = true; again;) {
     std::string body = EncodeEndNotice(notice);
     CallOptions options;
-    options.timeout = timeout;
+    options.timeout = deadline - self->clock_.Now();
     std::vector<Bytes> attachments;
     reply = co_await watched->channel->Call(Method::kMemberEnd, std::move(body),
                                             std::move(attachments),
                                             std::move(options));
     const MonotonicTime now = self->clock_.Now();
-    again = absl::IsUnavailable(reply.status()) && now < deadline;
     const MonotonicTime next = now + kEndRetry;
+    again = absl::IsUnavailable(reply.status()) && next < deadline;
     if (again) co_await timer->SleepUntil(next);
   }
   if (!reply.ok()) co_return reply.status();
@@ -681,9 +685,15 @@ Task<> Roster::Core::SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
   std::string over;
   const absl::StatusOr<TaskReport> report =
       co_await SendNotice(self, watched, std::move(over), timeout);
-  if (report.ok() && self->office() < report->office && self->deposed_.ok() &&
-      self->MayDepose(watched->record.task())) {
-    self->OnDeposed(*report);
+  if (report.ok()) {
+    Claim::Answer answer;
+    {
+      const std::lock_guard lock(self->mutex_);
+      answer = self->Judge(*watched, *report);
+    }
+    if (answer == Claim::Answer::kDeposes && self->deposed_.ok()) {
+      self->OnDeposed(*report);
+    }
   }
   if (!report.ok() && present) {
     untold.push_back(absl::StrCat(watched->record.task().ToString(), " (",

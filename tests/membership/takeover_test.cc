@@ -201,6 +201,20 @@ TEST_P(TakeoverTest, PauseWithoutASuccessorChangesNothing) {
   EXPECT_EQ(job_.office().term, 1u);
 }
 
+// They have not heard their coordinator either, and it is there when they look.
+TEST_P(TakeoverTest, TasksThatWereAllPausedKeepTheirCoordinator) {
+  StartHealthy();
+  job_.Start("rival");
+  job_.RunFor(kSecond);
+  for (const char* task : kTasks) job_.world().Hang(node(task));
+  job_.RunFor(3 * kSecond);
+  for (const char* task : kTasks) job_.world().Resume(node(task));
+  Await("rival");
+  ExpectRefused("rival");
+  job_.RunFor(5 * kSecond);
+  ExpectInCharge("chief/0");
+}
+
 // What a task does not hear is no proof, as long as others do.
 TEST_P(TakeoverTest, CoordinatorThatSomeTasksHearKeepsTheJob) {
   StartHealthy();
