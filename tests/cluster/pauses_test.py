@@ -12,7 +12,8 @@ import time
 import unittest
 
 from checkpoint_processes_test import STEPS, Job as FitJob
-from coordinator_job import PATIENCE, Job
+from coordinator_job import PATIENCE, Job, Relay
+from processes import free_ports
 
 PAUSES = [(role, seconds) for role in ("chief", "ps", "worker")
           for seconds in (0.5, 1.5, 3)]
@@ -84,6 +85,40 @@ class Pauses(Job):
             # It has neither gone back to a checkpoint nor missed one.
             for line in ("back to", "is lost, and with it", "no checkpoint"):
                 self.assertNotIn(line, "\n".join(job.text))
+
+
+class EvaluatorAway(Job):
+
+    def setUp(self):
+        super().setUp()
+        self.ports["evaluator/0"], inside = free_ports(2)
+        self.relay = Relay(self.ports["evaluator/0"], inside)
+        self.addCleanup(self.relay.close)
+        self.start("evaluator/0", CAPSTAN_LISTEN=f"127.0.0.1:{inside}")
+        for name in ("worker/0", "worker/1", "ps/0", "ps/1", "chief/0"):
+            self.start(name)
+        self.expect_answer("ready")
+        self.await_status(ready=2)
+
+    def test_training_does_not_wait(self):
+        evaluator = self.tasks["evaluator/0"]
+
+        self.stop("evaluator/0")
+        self.train_without(steps=20)
+        evaluator.send_signal(signal.SIGCONT)
+        self.await_task("evaluator/0", "healthy")
+
+        self.relay.cut()
+        self.train_without(steps=40)
+        self.relay.mend()
+        self.await_task("evaluator/0", "healthy")
+        self.end()
+
+    def train_without(self, steps):
+        self.await_task("evaluator/0", "silent")
+        self.expect("schedule halves 20", "scheduled 20")
+        self.expect("join", "joined")
+        self.expect("read", f"first={steps} second={steps}")
 
 
 if __name__ == "__main__":
