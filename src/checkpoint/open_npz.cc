@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,18 +53,8 @@ class NpzFile final : public TensorFile {
 absl::StatusOr<NpyHeader> ReadHeader(const ReadableFile& file,
                                      const ZipMember& member) {
   ZipMemberStream stream(file, member);
-  std::string text(kNpyStart, '\0');
-  absl::StatusOr<size_t> got =
-      stream.Next(std::as_writable_bytes(std::span(text)));
-  CAPSTAN_RETURN_IF_ERROR(got.status());
-  text.resize(*got);
-  const absl::StatusOr<size_t> size = NpyHeaderSize(text);
-  CAPSTAN_RETURN_IF_ERROR(size.status());
-  text.resize(std::max(*size, kNpyStart));
-  got = stream.Next(std::as_writable_bytes(std::span(text).subspan(kNpyStart)));
-  CAPSTAN_RETURN_IF_ERROR(got.status());
-  text.resize(kNpyStart + *got);
-  absl::StatusOr<NpyHeader> header = ParseNpyHeader(text);
+  absl::StatusOr<NpyHeader> header = ReadNpyHeader(
+      [&stream](MutableBytes buffer) { return stream.Next(buffer); });
   CAPSTAN_RETURN_IF_ERROR(header.status());
   const uint64_t data = ByteSize(header->dtype, header->shape);
   if (CheckedAdd(data, header->size) == member.bytes) return header;

@@ -1,9 +1,11 @@
 #include "checkpoint/tensor_file.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status.h"
 #include "checkpoint/shown_text.h"
 
@@ -63,8 +65,15 @@ absl::StatusOr<TensorFormat> TensorFormatOf(std::string_view path) {
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensorFile(
     std::unique_ptr<ReadableFile> file, std::string_view path,
     TensorFormat format) {
-  return format == TensorFormat::kNpz ? OpenNpz(std::move(file), path)
-                                      : OpenSafetensors(std::move(file), path);
+  try {
+    return format == TensorFormat::kNpz
+               ? OpenNpz(std::move(file), path)
+               : OpenSafetensors(std::move(file), path);
+  } catch (const std::exception&) {
+    // A list of tensors for which there is no memory.
+    return WithContext(StatusOfCurrentException(),
+                       absl::StrCat("read \"", ToAbsl(path), "\""));
+  }
 }
 
 }  // namespace capstan

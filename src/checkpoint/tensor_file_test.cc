@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <new>
+
 #include "base/sim_file_system.h"
 #include "checkpoint/npz_files_test.h"
 #include "checkpoint/safetensors.h"
@@ -147,6 +150,25 @@ TEST(TensorFileTest, FormatsAreKnownByTheirSuffix) {
   EXPECT_THAT(TensorFormatOf("a.npz.tmp"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("'a.npz.tmp'"), HasSubstr(".npz"))));
+}
+
+// As if there were no memory for what is to be read.
+class HungryFile final : public ReadableFile {
+ public:
+  absl::StatusOr<size_t> ReadAt(uint64_t /*offset*/,
+                                MutableBytes /*buffer*/) const override {
+    throw std::bad_alloc();
+  }
+  absl::StatusOr<uint64_t> Size() const override { return 1000; }
+};
+
+TEST(TensorFileTest, AListThatMemoryDoesNotHoldIsAnError) {
+  for (const TensorFormat format :
+       {TensorFormat::kNpz, TensorFormat::kSafetensors}) {
+    EXPECT_THAT(OpenTensorFile(std::make_unique<HungryFile>(), "in", format),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         "read \"in\": out of memory"));
+  }
 }
 
 }  // namespace

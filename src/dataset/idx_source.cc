@@ -1,74 +1,69 @@
 // IDX: two zeros, the type, the rank, a big-endian u32 per axis, the elements.
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "dataset/cat.h"
-#include "dataset/input_file.h"
+#include "dataset/input_stream.h"
 #include "dataset/loaded_source.h"
 #include "dataset/operations.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 namespace capstan {
 namespace {
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;
-constexpr std::size_t kLongestHeader = 4 + 4 * Shape::kMaxRank;
 
 [[noreturn]] void Damaged(const std::string& path, std::string_view reason) {
   throw Error(ErrorCode::kDataLoss, Cat(path, ": ", reason));
 }
 
-struct Header {
-  Shape shape;
-  std::size_t size;  // of the header
-};
+// The next bytes of a header; zeros where the file has none, and false.
+template <std::size_t kSize>
+bool ReadBytes(InputStream& file, std::array<std::uint8_t, kSize>& bytes) {
+  return ValueOrThrow(file.Read(std::as_writable_bytes(std::span(bytes)))) ==
+         kSize;
+}
 
-Header ReadHeader(const std::string& path, std::string_view content) {
-  const auto byte = [&](std::size_t at) {
-    return static_cast<std::uint8_t>(content[at]);
-  };
-  if (content.size() < 4 || byte(0) != 0 || byte(1) != 0) {
-    Damaged(path, "this is no IDX file");
+Shape ReadHeader(const std::string& path, InputStream& file) {
+  std::array<std::uint8_t, 4> start = {};
+  if (!ReadBytes(file, start) || start[0] != 0 || start[1] != 0) {
+    Damaged(path, "not an IDX file");
   }
-  if (byte(2) != kUnsignedBytes) {
-    Damaged(path, Cat("the elements are of IDX type ", byte(2),
+  if (start[2] != kUnsignedBytes) {
+    Damaged(path, Cat("the elements are of IDX type ", start[2],
                       "; unsigned bytes (8) can be read"));
   }
-  const std::size_t rank = byte(3);
+  const std::size_t rank = start[3];
   if (rank < 1 || rank > Shape::kMaxRank) {
     Damaged(path, Cat("the rank is ", rank, ", and 1 to ", Shape::kMaxRank,
                       " can be read"));
   }
-  if (content.size() < 4 + 4 * rank) Damaged(path, "the header is cut short");
-  std::array<std::int64_t, Shape::kMaxRank> dims = {};
-  for (std::size_t i = 0; i < rank; ++i) {
-    for (std::size_t j = 0; j < 4; ++j) {
-      dims.at(i) = dims.at(i) << 8 | byte(4 + 4 * i + j);
-    }
+  std::vector<std::int64_t> dims;
+  while (dims.size() < rank) {
+    std::array<std::uint8_t, 4> dim = {};
+    if (!ReadBytes(file, dim)) Damaged(path, "the header is cut short");
+    dims.push_back(std::int64_t{dim[0]} << 24 | dim[1] << 16 | dim[2] << 8 |
+                   dim[3]);
   }
-  try {
-    return {Shape(std::span<const std::int64_t>(dims.data(), rank)),
-            4 + 4 * rank};
-  } catch (const Error& error) {
-    Damaged(path, error.message());
+  const absl::StatusOr<Shape> shape = MakeShape(dims);
+  if (!shape.ok()) {
+    Damaged(path,
+            {shape.status().message().data(), shape.status().message().size()});
   }
+  return *shape;
 }
 
-// The whole file as a tensor of u8 on its content.
+// The whole file as a tensor of u8.
 Tensor ReadIdx(const std::string& path) {
-  auto content =
-      std::make_shared<std::string>(ValueOrThrow(ReadInputFile(path)));
-  const Header header = ReadHeader(path, *content);
-  const std::size_t wanted = ByteSize(DType::kU8, header.shape);
-  const std::size_t found = content->size() - header.size;
-  if (found != wanted) {
-    Damaged(path,
-            Cat("the header says ", wanted, " bytes, and there are ", found));
-  }
-  char* data = content->data() + header.size;
-  return Tensor(DType::kU8, header.shape,
-                std::shared_ptr<void>(std::move(content), data));
+  const auto file = ValueOrThrow(InputStream::Open(path));
+  const Shape shape = ReadHeader(path, *file);
+  Buffer elements = ValueOrThrow(file->ReadRest(ByteSize(DType::kU8, shape)));
+  return ValueOrThrow(MakeTensor(DType::kU8, shape, std::move(elements)));
 }
 
 template <typename T>
@@ -107,13 +102,15 @@ std::shared_ptr<const Block> Load(const std::string& images,
 
 RecipePtr MakeIdx(std::string images, std::string labels, IdxOptions options) {
   auto count = [images] {
-    const std::string start =
-        ValueOrThrow(ReadInputStart(images, kLongestHeader));
-    return ReadHeader(images, start).shape.num_rows();
+    const auto file = ValueOrThrow(InputStream::Open(images));
+    return ReadHeader(images, *file).num_rows();
   };
-  return MakeLoaded([images = std::move(images), labels = std::move(labels),
-                     options] { return Load(images, labels, options); },
-                    std::move(count));
+  return MakeLoaded(
+      images,
+      [images, labels = std::move(labels), options] {
+        return Load(images, labels, options);
+      },
+      std::move(count));
 }
 
 }  // namespace capstan

@@ -8,13 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <limits>
-#include <new>
 #include <utility>
 
-#include "base/status.h"
 #include "dataset/cat.h"
-#include "dataset/gunzip.h"
 
 namespace capstan {
 namespace {
@@ -55,25 +51,6 @@ class InputFile final : public ReadableFile {
   const int fd_;
 };
 
-absl::StatusOr<std::string> ReadAll(const std::string& path, uint64_t most) {
-  absl::StatusOr<std::unique_ptr<ReadableFile>> file = OpenInputFile(path);
-  CAPSTAN_RETURN_IF_ERROR(file.status());
-  absl::StatusOr<uint64_t> size = (*file)->Size();
-  CAPSTAN_RETURN_IF_ERROR(size.status());
-  std::string content;
-  try {
-    content.resize(std::min(*size, most));
-  } catch (const std::exception&) {
-    return absl::ResourceExhaustedError(
-        Cat("no memory for the ", *size, " bytes of \"", path, "\""));
-  }
-  absl::StatusOr<size_t> read = (*file)->ReadAt(
-      0, std::as_writable_bytes(std::span(content.data(), content.size())));
-  CAPSTAN_RETURN_IF_ERROR(read.status());
-  content.resize(*read);
-  return content;
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> MatchFiles(
@@ -107,24 +84,6 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> OpenInputFile(
         Cat("\"", path, "\" is a directory, not a file"));
   }
   return file;
-}
-
-absl::StatusOr<std::string> ReadInputFile(const std::string& path) {
-  return ReadInputStart(path, std::numeric_limits<size_t>::max());
-}
-
-absl::StatusOr<std::string> ReadInputStart(const std::string& path,
-                                           size_t size) {
-  // What is compressed may be longer than it will be, by a few bytes.
-  const uint64_t most = size > SIZE_MAX / 2 ? SIZE_MAX : size + 4096;
-  absl::StatusOr<std::string> content = ReadAll(path, most);
-  CAPSTAN_RETURN_IF_ERROR(content.status());
-  if (!IsGzip(*content)) {
-    if (content->size() > size) content->resize(size);
-    return content;
-  }
-  absl::StatusOr<std::string> plain = Gunzip(*content, size);
-  return plain.ok() ? plain : WithContext(plain.status(), path);
 }
 
 }  // namespace capstan

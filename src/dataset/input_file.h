@@ -21,12 +21,4 @@ absl::StatusOr<std::vector<std::string>> MatchFiles(const std::string& pattern);
 absl::StatusOr<std::unique_ptr<ReadableFile>> OpenInputFile(
     const std::string& path);
 
-// The content of a file, decompressed if it is of gzip. DataLoss if that is
-// damaged; ResourceExhausted if there is not enough memory.
-absl::StatusOr<std::string> ReadInputFile(const std::string& path);
-
-// The first `size` bytes of that, or fewer if it is shorter.
-absl::StatusOr<std::string> ReadInputStart(const std::string& path,
-                                           size_t size);
-
 }  // namespace capstan

@@ -5,15 +5,19 @@
 #include <utility>
 
 #include "dataset/block_source.h"
+#include "dataset/only_errors.h"
 
 namespace capstan {
 namespace {
 
 class LoadedSource final : public Recipe {
  public:
-  LoadedSource(std::function<std::shared_ptr<const Block>()> load,
+  LoadedSource(std::string path,
+               std::function<std::shared_ptr<const Block>()> load,
                std::function<std::int64_t()> count)
-      : load_(std::move(load)), count_(std::move(count)) {}
+      : path_(std::move(path)),
+        load_(std::move(load)),
+        count_(std::move(count)) {}
 
   std::unique_ptr<Cursor> Open(const Iteration& /*iteration*/) const override;
   std::shared_ptr<const Table> OpenTable() const override {
@@ -21,16 +25,17 @@ class LoadedSource final : public Recipe {
   }
   std::optional<std::int64_t> Cardinality() const override {
     const std::lock_guard lock(mutex_);
-    return rows_ == nullptr ? count_() : rows_->rows;
+    return rows_ == nullptr ? OnlyErrors(path_, count_) : rows_->rows;
   }
 
   std::shared_ptr<const Block> Get() const {
     const std::lock_guard lock(mutex_);
-    if (rows_ == nullptr) rows_ = load_();
+    if (rows_ == nullptr) rows_ = OnlyErrors(path_, load_);
     return rows_;
   }
 
  private:
+  const std::string path_;  // for messages
   const std::function<std::shared_ptr<const Block>()> load_;
   const std::function<std::int64_t()> count_;
 
@@ -59,9 +64,11 @@ std::unique_ptr<Cursor> LoadedSource::Open(const Iteration&) const {
 
 }  // namespace
 
-RecipePtr MakeLoaded(std::function<std::shared_ptr<const Block>()> load,
+RecipePtr MakeLoaded(std::string path,
+                     std::function<std::shared_ptr<const Block>()> load,
                      std::function<std::int64_t()> count) {
-  return std::make_shared<LoadedSource>(std::move(load), std::move(count));
+  return std::make_shared<LoadedSource>(std::move(path), std::move(load),
+                                        std::move(count));
 }
 
 }  // namespace capstan

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "dataset/recipe.h"
 
 namespace capstan {
 
-// `load` reads all rows, `count` says how many there will be; both throw.
-RecipePtr MakeLoaded(std::function<std::shared_ptr<const Block>()> load,
+// `load` reads all rows, `count` says how many there will be; both throw. What
+// is no Error becomes one that names `path`.
+RecipePtr MakeLoaded(std::string path,
+                     std::function<std::shared_ptr<const Block>()> load,
                      std::function<std::int64_t()> count);
 
 }  // namespace capstan

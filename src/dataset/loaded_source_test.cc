@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capstan/dataset.h"
+#include "dataset/gzip_test.h"
 #include "dataset/read_all_test.h"
 #include "dataset/thrown_test.h"
 #include "testing/source_path.h"
@@ -76,7 +77,7 @@ TEST(IdxTest, RefusesFilesThatDoNotBelongTogether) {
 
 TEST(IdxTest, RefusesOtherFiles) {
   EXPECT_THAT(Thrown([] { ReadAll(Dataset::Idx(kData + "array.npy", "")); }),
-              HasSubstr("array.npy: this is no IDX file (DataLoss)"));
+              HasSubstr("array.npy: not an IDX file (DataLoss)"));
   EXPECT_THAT(Thrown([] { Dataset::Idx(kData + "none", "").Cardinality(); }),
               HasSubstr("(NotFound)"));
   EXPECT_THAT(Thrown([] { ReadAll(Dataset::Idx(kData, "")); }),
@@ -85,6 +86,37 @@ TEST(IdxTest, RefusesOtherFiles) {
   WriteText(dir / "i", std::string("\0\0\x0d\x01\0\0\0\0", 8));
   EXPECT_THAT(Thrown([&] { ReadAll(Dataset::Idx(dir / "i", "")); }),
               HasSubstr("the elements are of IDX type 13"));
+}
+
+// A gzip file that becomes gigabytes, behind a header that promises little:
+// whoever decompressed more than it promises would meet the damage.
+std::string Bomb(const std::string& header) {
+  std::string bomb = Gzipped(header + std::string(4 << 20, '\0'));
+  bomb.resize(bomb.size() / 2);
+  return bomb.append(1000, '\xff');
+}
+
+TEST(IdxTest, DecompressesNoMoreThanTheHeaderPromises) {
+  testing::TempDir dir;
+  WriteText(dir / "i", Bomb({"\0\0\x08\x01\0\0\0\x0c", 8}));
+  const Dataset dataset = Dataset::Idx(dir / "i", "");
+  EXPECT_EQ(dataset.Cardinality(), 12);
+  EXPECT_THAT(
+      Thrown([&] { ReadAll(dataset); }),
+      HasSubstr("/i: the header says 12 bytes, and there are more (DataLoss)"));
+}
+
+TEST(NpyTest, DecompressesNoMoreThanTheHeaderPromises) {
+  testing::TempDir dir;
+  WriteText(
+      dir / "a",
+      Bomb(NpyOf("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
+                 "")));
+  const Dataset dataset = Dataset::Npy(dir / "a", "x");
+  EXPECT_EQ(dataset.Cardinality(), 3);
+  EXPECT_THAT(
+      Thrown([&] { ReadAll(dataset); }),
+      HasSubstr("/a: the header says 12 bytes, and there are more (DataLoss)"));
 }
 
 TEST(NpyTest, ReadsTheRowsOfAnArray) {
@@ -106,7 +138,8 @@ TEST(NpyTest, ReadsElementsThatAreNotAligned) {
   EXPECT_EQ(ValueOf(rows("'<i8'", {"\x05\0\0\0\0\0\0\0", 8})[0], "x"), 5);
   EXPECT_EQ(rows("'|b1'", "\x01")[0]["x"], Tensor::Scalar(true));
   EXPECT_THAT(Thrown([&] { rows("'|b1'", "\x02"); }),
-              HasSubstr("InvalidArgument"));
+              HasSubstr("/a: element 0 of a bool tensor is 2, not 0 or 1 "
+                        "(DataLoss)"));
   EXPECT_THAT(Thrown([&] { rows("'>i8'", "12345678"); }),
               HasSubstr("cannot be read: convert it"));
 }

@@ -1,14 +1,15 @@
 // NPY: a header (tensor/npy_header.h), and the elements.
-#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
 #include "dataset/cat.h"
-#include "dataset/input_file.h"
+#include "dataset/input_stream.h"
 #include "dataset/loaded_source.h"
 #include "dataset/operations.h"
 #include "tensor/npy_header.h"
+#include "tensor/tensor.h"
+#include "tensor/view.h"
 
 namespace capstan {
 namespace {
@@ -17,8 +18,9 @@ namespace {
   throw Error(ErrorCode::kDataLoss, Cat(path, ": ", reason));
 }
 
-NpyHeader ReadHeader(const std::string& path, std::string_view content) {
-  absl::StatusOr<NpyHeader> header = ParseNpyHeader(content);
+NpyHeader ReadHeader(const std::string& path, InputStream& file) {
+  absl::StatusOr<NpyHeader> header =
+      ReadNpyHeader([&file](MutableBytes buffer) { return file.Read(buffer); });
   ThrowIfError(WithContext(header.status(), path));
   if (header->shape.rank() == 0) Damaged(path, "a scalar has no rows");
   return *std::move(header);
@@ -26,23 +28,15 @@ NpyHeader ReadHeader(const std::string& path, std::string_view content) {
 
 std::shared_ptr<const Block> Load(const std::string& path,
                                   const std::string& name) {
-  auto content =
-      std::make_shared<std::string>(ValueOrThrow(ReadInputFile(path)));
-  const NpyHeader header = ReadHeader(path, *content);
-  const std::size_t wanted = ByteSize(header.dtype, header.shape);
-  const std::size_t found = content->size() - header.size;
-  if (found != wanted) {
-    Damaged(path,
-            Cat("the header says ", wanted, " bytes, and there are ", found));
-  }
-  char* data = content->data() + header.size;
-  Tensor tensor(header.dtype, header.shape,
-                std::shared_ptr<void>(content, data));
-  // Elements that are not aligned could not be used where they are.
-  if (reinterpret_cast<std::uintptr_t>(data) % SizeOf(header.dtype) != 0) {
-    tensor = Tensor::CopyOf(tensor.view());
-  }
-  if (header.dtype == DType::kBool) tensor.Values<bool>();  // throws if damaged
+  const auto file = ValueOrThrow(InputStream::Open(path));
+  const NpyHeader header = ReadHeader(path, *file);
+  Buffer elements =
+      ValueOrThrow(file->ReadRest(ByteSize(header.dtype, header.shape)));
+  const Tensor tensor =
+      ValueOrThrow(MakeTensor(header.dtype, header.shape, std::move(elements)));
+  const absl::Status status = CheckValues(tensor.view(), header.dtype);
+  if (!status.ok())
+    Damaged(path, {status.message().data(), status.message().size()});
   return RowsOf({{name, tensor}});
 }
 
@@ -50,12 +44,12 @@ std::shared_ptr<const Block> Load(const std::string& path,
 
 RecipePtr MakeNpy(std::string path, std::string name) {
   auto count = [path] {
-    const std::string start = ValueOrThrow(ReadInputStart(path, kMaxNpyHeader));
-    return ReadHeader(path, start).shape.num_rows();
+    const auto file = ValueOrThrow(InputStream::Open(path));
+    return ReadHeader(path, *file).shape.num_rows();
   };
-  return MakeLoaded([path = std::move(path),
-                     name = std::move(name)] { return Load(path, name); },
-                    std::move(count));
+  return MakeLoaded(
+      path, [path, name = std::move(name)] { return Load(path, name); },
+      std::move(count));
 }
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "capstan/error.h"
 #include "dataset/input_file.h"
+#include "dataset/only_errors.h"
 #include "dataset/record_file.h"
 #include "dataset/records.h"
 
@@ -102,8 +103,10 @@ class RecordTable final : public Table {
            ++i) {
         ++end;
       }
-      gatherer.Read(file, static_cast<std::size_t>(begin),
-                    static_cast<std::size_t>(end));
+      OnlyErrors(file.path, [&] {
+        gatherer.Read(file, static_cast<std::size_t>(begin),
+                      static_cast<std::size_t>(end));
+      });
     }
     gatherer.Flush();
   }
@@ -120,6 +123,19 @@ class RecordTable final : public Table {
   const std::int64_t size_;
 };
 
+Indexed ScanFile(const std::string& path, std::int64_t first,
+                 const RecordFormat& format) {
+  RecordFile file(path, format);
+  Indexed indexed{.path = path,
+                  .first = first,
+                  .starts = file.ScanAll(),
+                  .file = nullptr,
+                  .parser = nullptr};
+  indexed.file = file.TakeFile();
+  indexed.parser = file.TakeParser();
+  return indexed;
+}
+
 }  // namespace
 
 std::shared_ptr<const Table> OpenRecordTable(const std::string& pattern,
@@ -127,14 +143,8 @@ std::shared_ptr<const Table> OpenRecordTable(const std::string& pattern,
   std::vector<Indexed> files;
   std::int64_t size = 0;
   for (const std::string& path : ValueOrThrow(MatchFiles(pattern))) {
-    RecordFile file(path, format);
-    Indexed indexed{.path = path,
-                    .first = size,
-                    .starts = file.ScanAll(),
-                    .file = nullptr,
-                    .parser = nullptr};
-    indexed.file = file.TakeFile();
-    indexed.parser = file.TakeParser();
+    Indexed indexed =
+        OnlyErrors(path, [&] { return ScanFile(path, size, format); });
     if (indexed.size() == 0) continue;
     size += indexed.size();
     files.push_back(std::move(indexed));

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "dataset/input_file.h"
+#include "dataset/only_errors.h"
 #include "dataset/record_file.h"
 
 namespace capstan {
@@ -20,9 +21,17 @@ class RecordCursor final : public Cursor {
  public:
   RecordCursor(const std::string& pattern, const RecordFormat& format,
                const Iteration& iteration)
-      : pattern_(pattern), format_(format), iteration_(iteration) {}
+      : pattern_(pattern),
+        format_(format),
+        iteration_(iteration),
+        reading_(pattern) {}
 
   Run Next(std::int64_t max) override {
+    return OnlyErrors(reading_, [&] { return NextRows(max); });
+  }
+
+ private:
+  Run NextRows(std::int64_t max) {
     while (run_.size() == 0) {
       iteration_.ThrowIfStopped();
       // What was wrong behind the rows that were given out since.
@@ -35,14 +44,14 @@ class RecordCursor final : public Cursor {
     return taken;
   }
 
- private:
   // Puts rows into run_, or none; false if there are no more.
   bool ReadBlock() {
     if (!paths_) paths_ = ValueOrThrow(MatchFiles(pattern_));
     if (!file_) {
       if (at_ == paths_->size()) return false;
       // Counted first: if it cannot be opened, what follows it can be read.
-      file_.emplace((*paths_)[at_++], format_);
+      reading_ = (*paths_)[at_++];
+      file_.emplace(reading_, format_);
     }
     BlockBuilder rows(file_->layout(), kRows);
     try {
@@ -60,6 +69,7 @@ class RecordCursor final : public Cursor {
   const Iteration iteration_;
   std::optional<std::vector<std::string>> paths_;  // once looked for
   std::size_t at_ = 0;                             // the next of them
+  std::string reading_;                            // the last one, or pattern_
   std::optional<RecordFile> file_;
   Run run_;  // parsed and not yet given
   std::exception_ptr thrown_;

@@ -1,8 +1,10 @@
 #include "tensor/npy_header.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,21 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
   CAPSTAN_RETURN_IF_ERROR(shape.status());
   CAPSTAN_RETURN_IF_ERROR(CheckOrder(dict, *shape));
   return NpyHeader{.dtype = *dtype, .shape = *shape, .size = *size};
+}
+
+absl::StatusOr<NpyHeader> ReadNpyHeader(
+    const std::function<absl::StatusOr<size_t>(MutableBytes)>& read) {
+  std::string text(kNpyStart, '\0');
+  absl::StatusOr<size_t> got = read(std::as_writable_bytes(std::span(text)));
+  CAPSTAN_RETURN_IF_ERROR(got.status());
+  text.resize(*got);
+  const absl::StatusOr<size_t> size = NpyHeaderSize(text);
+  CAPSTAN_RETURN_IF_ERROR(size.status());
+  text.resize(std::max(*size, kNpyStart));
+  got = read(std::as_writable_bytes(std::span(text).subspan(kNpyStart)));
+  CAPSTAN_RETURN_IF_ERROR(got.status());
+  text.resize(kNpyStart + *got);
+  return ParseNpyHeader(text);
 }
 
 std::string EncodeNpyHeader(DType dtype, const Shape& shape) {

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/status.h"
 #include "capstan/tensor.h"
 
@@ -34,6 +36,12 @@ absl::StatusOr<size_t> NpyHeaderSize(std::string_view start);
 // about it, for one that is damaged or cut short, for a type that Capstan does
 // not have or of the other byte order, and for elements in Fortran's order.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start);
+
+// As ParseNpyHeader, of a file of which `read` fills a buffer with the next
+// bytes, fewer only at the end; it is left behind the header. Errors of `read`
+// are passed on.
+absl::StatusOr<NpyHeader> ReadNpyHeader(
+    const std::function<absl::StatusOr<size_t>(MutableBytes)>& read);
 
 // A header of version 1.0. NumPy has no bf16, so that there is none for it.
 std::string EncodeNpyHeader(DType dtype, const Shape& shape);
