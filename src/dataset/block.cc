@@ -6,6 +6,7 @@
 
 #include "capstan/error.h"
 #include "dataset/cat.h"
+#include "dataset/quote_text.h"
 
 namespace capstan {
 namespace {
@@ -15,7 +16,7 @@ void CheckNames(const std::vector<std::pair<std::string, Tensor>>& columns) {
   for (const auto& [name, tensor] : columns) {
     if (!names.insert(name).second) {
       throw Error(ErrorCode::kInvalidArgument,
-                  Cat("an example has two tensors \"", name, "\""));
+                  Cat("an example has two tensors ", QuoteText(name)));
     }
   }
 }
@@ -90,14 +91,14 @@ std::shared_ptr<const Block> RowsOf(
     const Shape& shape = tensor.shape();
     if (shape.rank() == 0) {
       throw Error(ErrorCode::kInvalidArgument,
-                  Cat("\"", name, "\" is a scalar and has no rows"));
+                  Cat(QuoteText(name), " is a scalar and has no rows"));
     }
     if (block->columns.empty()) {
       block->rows = shape.num_rows();
     } else if (shape.num_rows() != block->rows) {
       throw Error(ErrorCode::kInvalidArgument,
-                  Cat("\"", name, "\" has ", shape.num_rows(), " rows, and \"",
-                      columns.front().first, "\" ", block->rows,
+                  Cat(QuoteText(name), " has ", shape.num_rows(), " rows, and ",
+                      QuoteText(columns.front().first), " has ", block->rows,
                       ": they must be equally many"));
     }
     const Shape row(shape.dims().subspan(1));

@@ -45,13 +45,13 @@ CsvParser::CsvParser(std::shared_ptr<const CsvPlan> listed, bool header)
     : plan_(std::move(listed)), header_(header) {}
 
 std::unique_ptr<RecordParser> CsvParser::Fork() const {
-  auto fork = std::make_unique<CsvParser>(plan_, false);
-  fork->line_ = 0;
-  return fork;
+  return std::make_unique<CsvParser>(plan_, false);
 }
 
 Progress CsvParser::Begin(std::string_view text, bool last) {
-  if (!header_) return {.stop = Progress::Stop::kFull};
+  const std::size_t mark = ByteOrderMarkSize(text);
+  if (!header_) return {.consumed = mark, .stop = Progress::Stop::kFull};
+  text.remove_prefix(mark);
   const char delimiter = plan_->delimiter;
   const char quote = plan_->quote;
   const char* const limit = FindLimit(text, last);
@@ -61,9 +61,7 @@ Progress CsvParser::Begin(std::string_view text, bool last) {
   }
   if (end == nullptr) {
     if (!last) return {.stop = Progress::Stop::kNeedMore};
-    return {.stop = Progress::Stop::kLost,
-            .reason = "the file has no header",
-            .line = 1};
+    return {.stop = Progress::Stop::kLost, .reason = "the file has no header"};
   }
   std::vector<std::string> header;
   for (const char* p = text.data();; ++p) {
@@ -82,12 +80,10 @@ Progress CsvParser::Begin(std::string_view text, bool last) {
     plan_ = std::make_shared<const CsvPlan>(PlanCsv(*plan_, header));
   } catch (const Error& error) {
     return {.stop = Progress::Stop::kLost,
-            .reason = std::string(error.message()),
-            .line = 1};
+            .reason = std::string(error.message())};
   }
-  line_ += static_cast<std::uint64_t>(std::count(text.data(), end, '\n'));
   const auto consumed = static_cast<std::size_t>(end - text.data());
-  return {.consumed = std::min(consumed, text.size()),
+  return {.consumed = mark + std::min(consumed, text.size()),
           .stop = Progress::Stop::kFull};
 }
 
@@ -104,13 +100,8 @@ Progress CsvParser::Parse(std::string_view text, bool last,
     if (rows.full()) {
       return {.consumed = place(p), .stop = Progress::Stop::kFull};
     }
-    const std::uint64_t line = line_;
-    if (SkipEmptyLine(p)) {
-      line_ += line > 0 ? 1 : 0;
-      continue;
-    }
+    if (SkipEmptyLine(p)) continue;
     const char* const begin = p;
-    quoted_ = false;
     switch (ParseRow(p, limit)) {
       case RowEnd::kGood:
         rows.EndRow();
@@ -123,22 +114,12 @@ Progress CsvParser::Parse(std::string_view text, bool last,
         return {.consumed = text.size(),
                 .stop = Progress::Stop::kLost,
                 .reason = "a quote is not closed",
-                .at = place(begin),
-                .line = line};
+                .at = place(begin)};
       case RowEnd::kBad:
-        if (line > 0) {
-          line_ += static_cast<std::uint64_t>(std::count(begin, p, '\n'));
-        }
         return {.consumed = place(p),
                 .stop = Progress::Stop::kBad,
                 .reason = std::exchange(reason_, {}),
-                .at = place(begin),
-                .line = line};
-    }
-    // Only quoted fields hold more ends of lines than the last.
-    if (line_ > 0) {
-      line_ +=
-          quoted_ ? static_cast<std::uint64_t>(std::count(begin, p, '\n')) : 1;
+                .at = place(begin)};
     }
   }
   return {.consumed = place(p)};
@@ -246,7 +227,6 @@ bool CsvParser::ParseSlowly(const CsvField& field, std::size_t number,
                             const char*& p, const char* limit) {
   const char delimiter = plan_->delimiter;
   if (plan_->quote != '\0' && *p == plan_->quote) {
-    quoted_ = true;
     if (!ReadQuoted(p, limit, plan_->quote, scratch_)) return false;
     if (p >= limit) return false;
     if (*p != delimiter && *p != '\n' && *p != '\r') {
@@ -299,7 +279,7 @@ bool CsvParser::Store(const CsvField& field, std::size_t number,
     float value = 0;
     const auto result = fast_float::from_chars(digits.data(), end, value);
     if (result.ec != std::errc() || result.ptr != end) {
-      return Fail(number, QuoteText(text) + " is no number");
+      return Fail(number, QuoteText(text) + " is not a number");
     }
     Put(to, field.Finish(value));
     return true;
@@ -307,7 +287,7 @@ bool CsvParser::Store(const CsvField& field, std::size_t number,
   std::int64_t value = 0;
   const auto result = std::from_chars(digits.data(), end, value);
   if (result.ec != std::errc() || result.ptr != end) {
-    return Fail(number, QuoteText(text) + " is no integer");
+    return Fail(number, QuoteText(text) + " is not an integer");
   }
   Put(to, value);
   return true;
@@ -315,8 +295,8 @@ bool CsvParser::Store(const CsvField& field, std::size_t number,
 
 bool CsvParser::Fail(std::size_t number, std::string_view reason) {
   const std::string& name = plan_->fields[number].name;
-  reason_ = Cat("column ", number + 1, name.empty() ? "" : " \"" + name + "\"",
-                ": ", reason);
+  reason_ = Cat("column ", number + 1, name.empty() ? "" : " ",
+                name.empty() ? "" : QuoteText(name), ": ", reason);
   return false;
 }
 

@@ -19,6 +19,7 @@ class CsvParser final : public RecordParser {
   CsvParser(std::shared_ptr<const CsvPlan> listed, bool header);
 
   Progress Begin(std::string_view text, bool last) override;
+  bool has_lines() const override { return true; }
   const std::shared_ptr<const Layout>& layout() const override {
     return plan_->layout;
   }
@@ -46,11 +47,9 @@ class CsvParser final : public RecordParser {
 
   std::shared_ptr<const CsvPlan> plan_;  // of the file, after Begin
   const bool header_;
-  std::uint64_t line_ = 1;  // that comes next, from 1; 0: nobody knows
 
   // Of the row that is parsed.
   std::vector<std::byte*> columns_;
-  bool quoted_ = false;  // has a quoted field, and so perhaps many lines
   std::string reason_;
   std::string scratch_;
 };

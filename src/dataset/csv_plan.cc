@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_join.h"
 #include "capstan/error.h"
 #include "dataset/cat.h"
+#include "dataset/quote_text.h"
 
 namespace capstan {
 namespace {
@@ -33,7 +33,7 @@ bool IsNumber(const CsvColumn& column) {
 
 void CheckColumn(const CsvColumn& column) {
   if (column.kind == Kind::kIgnored) return;
-  const std::string what = Cat("column \"", column.name, "\" ");
+  const std::string what = Cat("column ", QuoteText(column.name), " ");
   if (OutputOf(column).empty()) Throw("a column has neither name nor output");
   if (column.kind == Kind::kHash && column.buckets < 1) {
     Throw(what + "is hashed, and needs buckets of at least 1");
@@ -84,8 +84,8 @@ CsvField FieldOf(const CsvColumn& column, const Layout& layout) {
         vocabulary->emplace(column.vocabulary[i], static_cast<std::int64_t>(i))
             .second;
     if (!is_new) {
-      Throw(Cat("column \"", column.name, "\" has \"", column.vocabulary[i],
-                "\" twice in its vocabulary"));
+      Throw(Cat("column ", QuoteText(column.name), " has ",
+                QuoteText(column.vocabulary[i]), " twice in its vocabulary"));
     }
   }
   field.vocabulary = std::move(vocabulary);
@@ -126,11 +126,13 @@ std::shared_ptr<const Layout> LayoutOf(const std::vector<CsvColumn>& columns) {
     if (is_new) names.push_back(name);
     Output& output = found->second;
     if (!is_new && (output.scalar || scalar)) {
-      Throw(Cat("two columns are called \"", name, "\""));
+      Throw(Cat("two columns are called ", QuoteText(name)));
     }
     if (output.dtype != TypeOf(column)) {
-      Throw(Cat("output \"", name, "\" has both floats and integers: column \"",
-                column.name, "\""));
+      Throw(Cat("output ", QuoteText(name),
+                " has both floats and integers: "
+                "column ",
+                QuoteText(column.name)));
     }
     ++output.size;
   }
@@ -165,7 +167,7 @@ void CheckOptions(const CsvOptions& options) {
     std::set<std::string_view> names;
     for (const CsvColumn& column : options.columns) {
       if (!names.insert(column.name).second) {
-        Throw(Cat("column \"", column.name, "\" is listed twice"));
+        Throw(Cat("column ", QuoteText(column.name), " is listed twice"));
       }
     }
   }
@@ -196,7 +198,7 @@ CsvPlan PlanCsv(const CsvPlan& listed, const std::vector<std::string>& header) {
   std::map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < header.size(); ++i) {
     if (!places.emplace(header[i], i).second) {
-      Throw(Cat("the header has \"", header[i], "\" twice"));
+      Throw(Cat("the header has ", QuoteText(header[i]), " twice"));
     }
   }
   CsvPlan plan = listed;
@@ -215,8 +217,8 @@ CsvPlan PlanCsv(const CsvPlan& listed, const std::vector<std::string>& header) {
   for (const CsvField& field : listed.fields) {
     const auto place = places.find(field.name);
     if (place == places.end()) {
-      Throw(Cat("no column \"", field.name,
-                "\" in the header: ", absl::StrJoin(header, ", ")));
+      Throw(Cat("no column ", QuoteText(field.name),
+                " in the header: ", QuoteNames(header)));
     }
     plan.fields[place->second] = field;
   }

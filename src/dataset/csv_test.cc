@@ -127,7 +127,7 @@ TEST_F(CsvTest, AQuotedFieldMayBeLongerThanTheBuffer) {
 TEST_F(CsvTest, BoundsTheLengthOfALine) {
   const std::string longer = "a\n1\n" + std::string(17'000'000, '7');
   EXPECT_EQ(Error(longer + "\n2\n"),
-            "f.csv, byte 4: a record is longer than 16777216 bytes "
+            "f.csv:3: a record is longer than 16777216 bytes "
             "(InvalidArgument)");
   const BadRecords bad = BadRecords::Skip();
   EXPECT_THAT(A(longer, {.bad_records = bad}), ElementsAre(1));
@@ -167,9 +167,10 @@ TEST_F(CsvTest, ReadsIntegersOfAllSizes) {
     values.push_back(ValueOf(row, "i"));
   }
   EXPECT_THAT(values, ElementsAre(INT64_MAX, INT64_MIN, -1, 5));
-  EXPECT_EQ(Error("i,rest\n9223372036854775808,\n", options),
-            "f.csv:2: column 1 \"i\": \"9223372036854775808\" is no integer "
-            "(InvalidArgument)");
+  EXPECT_EQ(
+      Error("i,rest\n9223372036854775808,\n", options),
+      "f.csv:2: column 1 \"i\": \"9223372036854775808\" is not an integer "
+      "(InvalidArgument)");
 }
 
 TEST_F(CsvTest, NormalisesNumbers) {
@@ -275,7 +276,7 @@ TEST_F(CsvTest, ReadsAFileLargerThanItsBuffer) {
 
 TEST_F(CsvTest, NamesThePlaceOfABadRecord) {
   EXPECT_EQ(Error("a,b\n1,2\n\n3,x\n"),
-            "f.csv:4: column 2 \"b\": \"x\" is no number (InvalidArgument)");
+            "f.csv:4: column 2 \"b\": \"x\" is not a number (InvalidArgument)");
   EXPECT_EQ(Error("a,b\n1,\n"),
             "f.csv:2: column 2 \"b\": is empty, and `missing` is not given "
             "(InvalidArgument)");
@@ -289,10 +290,10 @@ TEST_F(CsvTest, NamesThePlaceOfABadRecord) {
   EXPECT_EQ(Error("a,b\n1,2\n\"1,2\n"),
             "f.csv:3: a quote is not closed (InvalidArgument)");
   EXPECT_EQ(Error("a\n\"1\n\n\"\n"),
-            "f.csv:2: column 1 \"a\": \"1\\n\\n\" is no number "
+            "f.csv:2: column 1 \"a\": \"1\\n\\n\" is not a number "
             "(InvalidArgument)");
   EXPECT_EQ(Error("a\n\"1\"\n\"\n\n2\"\n"),
-            "f.csv:3: column 1 \"a\": \"\\n\\n2\" is no number "
+            "f.csv:3: column 1 \"a\": \"\\n\\n2\" is not a number "
             "(InvalidArgument)");
 }
 
@@ -300,12 +301,51 @@ TEST_F(CsvTest, LinesAreCountedThroughQuotes) {
   EXPECT_EQ(Error("w,a\n\"x\ny\",1\nz,?\n",
                   {.columns = {{.name = "w", .kind = Kind::kHash, .buckets = 2},
                                {.name = "a"}}}),
-            "f.csv:4: column 2 \"a\": \"?\" is no number (InvalidArgument)");
+            "f.csv:4: column 2 \"a\": \"?\" is not a number (InvalidArgument)");
+}
+
+TEST_F(CsvTest, SkipsAByteOrderMark) {
+  const std::string mark = "\xef\xbb\xbf";
+  EXPECT_THAT(A(mark + "a\n1\n"), ElementsAre(1));
+  EXPECT_THAT(A(mark + "\"a\"\n1\n"), ElementsAre(1));
+  const CsvOptions options = {.header = false, .columns = {{.name = "a"}}};
+  EXPECT_THAT(A(mark + "1\n2\n", options), ElementsAre(1, 2));
+  EXPECT_THAT(A(mark, options), ElementsAre());
+  EXPECT_EQ(Error(mark), "f.csv:1: the file has no header (InvalidArgument)");
+  const Dataset dataset = Of(mark + "a\n1\nx\n");
+  const ExampleTable table = ExampleTable::Open(dataset);
+  ASSERT_EQ(table.size(), 2);
+  EXPECT_EQ(table.At(0)["a"], Tensor::Scalar(1.0f));
+  EXPECT_THAT(Thrown([&] { table.At(1); }), HasSubstr("f.csv:3: column 1"));
+  // Only in front of the file.
+  EXPECT_THAT(Error("a\n" + mark + "1\n"), HasSubstr("is not a number"));
+}
+
+TEST_F(CsvTest, ShowsNamesOfTheHeaderEscapedAndCut) {
+  const std::string name = "\x1b[2J" + std::string(10'000, 'n');
+  std::string header;
+  for (int i = 0; i < 100; ++i) header += std::to_string(i) + name + ",";
+  header.pop_back();
+  const auto expect_readable = [](const std::string& error) {
+    EXPECT_THAT(error, HasSubstr("\\x1b[2Jnnn"));
+    EXPECT_EQ(error.find('\x1b'), error.npos);
+    EXPECT_LT(error.size(), 3000u);
+  };
+  const std::string missing =
+      Error(header + "\n", {.columns = {{.name = "c"}}});
+  expect_readable(missing);
+  EXPECT_THAT(missing, HasSubstr("...\" and 80 more (InvalidArgument)"));
+  expect_readable(Error(name + "," + name + "\n"));
+  expect_readable(Error(name + "\nx\n"));
+  const auto rows =
+      ReadAll(Of(name + "," + header + "\n1" + std::string(100, ',') + "\n",
+                 {.columns = {{.name = name}}}));
+  expect_readable(Thrown([&] { rows.at(0)["c"]; }));
 }
 
 TEST_F(CsvTest, NamesWhatIsWrongWithTheHeader) {
   EXPECT_EQ(Error("a,b\n", {.columns = {{.name = "c"}}}),
-            "f.csv:1: Csv: no column \"c\" in the header: a, b "
+            "f.csv:1: Csv: no column \"c\" in the header: \"a\", \"b\" "
             "(InvalidArgument)");
   EXPECT_EQ(Error("a,a\n"),
             "f.csv:1: Csv: the header has \"a\" twice (InvalidArgument)");
@@ -397,11 +437,12 @@ TEST_F(CsvTest, BatchesByNumberSpanFiles) {
   }
 }
 
-TEST_F(CsvTest, ABadRecordByNumberIsNamedByItsByte) {
-  const ExampleTable table = ExampleTable::Open(Of("a\n1\nx\n3\n"));
+TEST_F(CsvTest, ABadRecordByNumberIsNamedByItsLine) {
+  const Dataset dataset = Of("a\n\"1\n\"\n\nx\n3\n");
+  const ExampleTable table = ExampleTable::Open(dataset);
   EXPECT_EQ(table.At(2)["a"], Tensor::Scalar(3.0f));
   EXPECT_THAT(Thrown([&] { table.At(1); }),
-              HasSubstr("f.csv, byte 4: column 1 \"a\": \"x\" is no number"));
+              HasSubstr("f.csv:5: column 1 \"a\": \"x\" is not a number"));
 }
 
 TEST_F(CsvTest, SkippedRecordsHaveNoNumbers) {

@@ -33,6 +33,12 @@ inline const char* FindEither(const char* p, char a) {
   }
 }
 
+// How many bytes of the start of a file only say that it is UTF-8, which some
+// programs put in front of the text: 3 or none.
+inline std::size_t ByteOrderMarkSize(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+}
+
 // Whether a line that begins at `p` is empty; moves behind it if so.
 inline bool SkipEmptyLine(const char*& p) {
   if (*p == '\n') {

@@ -1,10 +1,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "capstan/dataset.h"
 #include "dataset/block.h"
 #include "dataset/cat.h"
+#include "dataset/quote_text.h"
 
 namespace capstan {
 
@@ -22,8 +22,8 @@ Tensor Example::operator[](std::string_view name) const {
   const int column = FindField(*block_->layout, name);
   if (column < 0) {
     throw Error(ErrorCode::kNotFound,
-                Cat("no tensor \"", name,
-                    "\" in an example of: ", absl::StrJoin(names(), ", ")));
+                Cat("no tensor ", QuoteText(name),
+                    " in an example of: ", QuoteNames(names())));
   }
   return TensorAt(*block_, static_cast<std::size_t>(column), row_);
 }

@@ -46,7 +46,7 @@ TEST(ExampleTest, MayBeEmpty) {
 TEST(ExampleTest, AMissingNameIsAnErrorThatNamesTheOthers) {
   const Example example{{"x", Tensor()}, {"y", Tensor()}};
   EXPECT_EQ(Thrown([&] { example["z"]; }),
-            "no tensor \"z\" in an example of: x, y (NotFound)");
+            "no tensor \"z\" in an example of: \"x\", \"y\" (NotFound)");
 }
 
 TEST(ExampleTest, ANameTwiceIsAnError) {

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "capstan/error.h"
 #include "dataset/cat.h"
+#include "dataset/quote_text.h"
 #include "dataset/same_columns.h"
 
 namespace capstan {
@@ -18,10 +19,10 @@ std::string Describe(DType dtype, const Shape& shape) {
 [[noreturn]] void ThrowDiffers(const std::string& name, std::int64_t row,
                                const std::string& found,
                                const std::string& first) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      Cat("a batch needs equal shapes: in element ", row, " of it \"", name,
-          "\" is ", found, ", in the first ", first, "; use PaddedBatch"));
+  throw Error(ErrorCode::kInvalidArgument,
+              Cat("a batch needs equal shapes: in element ", row, " of it ",
+                  QuoteText(name), " is ", found, ", in the first ", first,
+                  "; use PaddedBatch"));
 }
 
 // The memory of a stretch of rows of one column. Throws unless each row has

@@ -5,6 +5,7 @@
 #include "dataset/cat.h"
 #include "dataset/convert_value.h"
 #include "dataset/gather.h"
+#include "dataset/quote_text.h"
 #include "dataset/same_columns.h"
 
 namespace capstan {
@@ -38,10 +39,10 @@ std::vector<std::int64_t> LongestOf(const std::vector<Run>& runs,
         if (dtype != field.dtype || shape.rank() != model.rank()) {
           throw Error(
               ErrorCode::kInvalidArgument,
-              Cat("a padded batch needs equal types and ranks: \"", field.name,
-                  "\" is ", NameOf(dtype), " ", shape.ToString(),
-                  " in one element, and ", NameOf(field.dtype), " ",
-                  model.ToString(), " in the first"));
+              Cat("a padded batch needs equal types and ranks: ",
+                  QuoteText(field.name), " is ", NameOf(dtype), " ",
+                  shape.ToString(), " in one element, and ",
+                  NameOf(field.dtype), " ", model.ToString(), " in the first"));
         }
         for (int axis = 0; axis < model.rank(); ++axis) {
           auto& longest = dims[static_cast<std::size_t>(axis)];

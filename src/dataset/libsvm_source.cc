@@ -37,17 +37,18 @@ constexpr std::size_t kValues = 2;
 class LibSvmParser final : public RecordParser {
  public:
   LibSvmParser(const LibSvmOptions& options,
-               std::shared_ptr<const Layout> layout, std::uint64_t line)
-      : options_(options), layout_(std::move(layout)), line_(line) {}
+               std::shared_ptr<const Layout> layout)
+      : options_(options), layout_(std::move(layout)) {}
 
-  Progress Begin(std::string_view /*text*/, bool /*last*/) override {
-    return {.stop = Progress::Stop::kFull};
+  Progress Begin(std::string_view text, bool /*last*/) override {
+    return {.consumed = ByteOrderMarkSize(text), .stop = Progress::Stop::kFull};
   }
+  bool has_lines() const override { return true; }
   const std::shared_ptr<const Layout>& layout() const override {
     return layout_;
   }
   std::unique_ptr<RecordParser> Fork() const override {
-    return std::make_unique<LibSvmParser>(options_, layout_, 0);
+    return std::make_unique<LibSvmParser>(options_, layout_);
   }
 
   Progress Parse(std::string_view text, bool last,
@@ -70,10 +71,8 @@ class LibSvmParser final : public RecordParser {
           progress.stop = Progress::Stop::kBad;
           progress.reason = std::exchange(reason_, {});
           progress.at = static_cast<std::size_t>(p - text.data());
-          progress.line = line_;
         }
       }
-      line_ += line_ > 0 ? 1 : 0;
       p = end + 1;
     }
     progress.consumed =
@@ -132,7 +131,7 @@ class LibSvmParser final : public RecordParser {
     while (IsBlank(*p)) ++p;
     float label = 0;
     const char* q = ReadNumber(p, end, label);
-    if (q == nullptr) return Fail("label " + WordAt(p) + " is no number");
+    if (q == nullptr) return Fail("label " + WordAt(p) + " is not a number");
     std::memcpy(rows.Fixed(kLabel), &label, sizeof label);
     std::byte* const dense =
         options_.num_features > 0 ? rows.Fixed(kDense) : nullptr;
@@ -152,7 +151,7 @@ class LibSvmParser final : public RecordParser {
       if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':') {
         next = ReadNumber(read.ptr + 1, end, value);
       }
-      if (next == nullptr) return Fail(WordAt(q) + " is no feature:value");
+      if (next == nullptr) return Fail(WordAt(q) + " is not feature:value");
       const std::int64_t first = options_.one_based ? 1 : 0;
       if (id < first ||
           (dense != nullptr && id - first >= options_.num_features)) {
@@ -174,7 +173,6 @@ class LibSvmParser final : public RecordParser {
 
   const LibSvmOptions& options_;
   const std::shared_ptr<const Layout> layout_;
-  std::uint64_t line_;  // that comes next, from 1; 0: nobody knows
   std::string reason_;
 };
 
@@ -185,7 +183,7 @@ class LibSvmFormat final : public RecordFormat {
 
   std::string_view name() const override { return "LibSvm"; }
   std::unique_ptr<RecordParser> NewParser() const override {
-    return std::make_unique<LibSvmParser>(options_, layout_, 1);
+    return std::make_unique<LibSvmParser>(options_, layout_);
   }
   const BadRecords& bad_records() const override {
     return options_.bad_records;

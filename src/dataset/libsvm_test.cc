@@ -69,15 +69,25 @@ TEST_F(LibSvmTest, NamesThePlaceOfABadRecord) {
     return Thrown(
         [&] { ReadAll(Of("1 1:1\n" + std::string(line) + "\n", options)); });
   };
-  EXPECT_THAT(error("x 1:2"), HasSubstr("f.svm:2: label \"x\" is no number"));
-  EXPECT_THAT(error("1 2"), HasSubstr(":2: \"2\" is no feature:value"));
-  EXPECT_THAT(error("1 2:"), HasSubstr("\"2:\" is no feature:value"));
-  EXPECT_THAT(error("1 2:3x"), HasSubstr("\"2:3x\" is no feature:value"));
-  EXPECT_THAT(error("1 99999999999999999999:1"), HasSubstr("is no feature"));
+  EXPECT_THAT(error("x 1:2"),
+              HasSubstr("f.svm:2: label \"x\" is not a number"));
+  EXPECT_THAT(error("1 2"), HasSubstr(":2: \"2\" is not feature:value"));
+  EXPECT_THAT(error("1 2:"), HasSubstr("\"2:\" is not feature:value"));
+  EXPECT_THAT(error("1 2:3x"), HasSubstr("\"2:3x\" is not feature:value"));
+  EXPECT_THAT(error("1 99999999999999999999:1"), HasSubstr("is not feature"));
   EXPECT_THAT(error("1 0:1"), HasSubstr("feature 0 is out of range"));
   EXPECT_THAT(error("1 3:1", {.num_features = 2}),
               HasSubstr("feature 3 is out of range"));
   EXPECT_THAT(error("1 3:1 3:1"), HasSubstr("features must ascend"));
+}
+
+TEST_F(LibSvmTest, ABadRecordByNumberIsNamedByItsLine) {
+  const Dataset dataset =
+      Of("\xef\xbb\xbf"
+         "1 1:1\n\n2 x\n");
+  const ExampleTable table = ExampleTable::Open(dataset);
+  EXPECT_EQ(table.At(0)["y"], Tensor::Scalar(1.0f));
+  EXPECT_THAT(Thrown([&] { table.At(1); }), HasSubstr("f.svm:3: \"x\""));
 }
 
 TEST_F(LibSvmTest, SkipsAndCountsBadRecords) {

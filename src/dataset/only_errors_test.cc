@@ -33,6 +33,7 @@ class HungryParser final : public RecordParser {
     ThrowIf(Where::kBegin);
     return {.stop = Progress::Stop::kFull};
   }
+  bool has_lines() const override { return false; }
   const std::shared_ptr<const Layout>& layout() const override {
     return layout_;
   }

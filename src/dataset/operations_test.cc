@@ -62,7 +62,7 @@ TEST(DatasetTest, FromTensorsNeedsEquallyManyRows) {
               Dataset::FromTensors({{"x", Tensor::Zeros(DType::kF32, {2})},
                                     {"y", Tensor::Zeros(DType::kF32, {3})}});
             }),
-            "\"y\" has 3 rows, and \"x\" 2: they must be equally many "
+            "\"y\" has 3 rows, and \"x\" has 2: they must be equally many "
             "(InvalidArgument)");
   EXPECT_EQ(Thrown([] { Dataset::FromTensors(Number(1)); }),
             "\"value\" is a scalar and has no rows (InvalidArgument)");

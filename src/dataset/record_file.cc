@@ -27,10 +27,12 @@ std::size_t CapacityFor(const ReadableFile& file) {
 
 }  // namespace
 
-Error BadRecordError(const std::string& path, const Progress& progress,
-                     std::uint64_t offset) {
-  const std::string place =
-      progress.line > 0 ? Cat(":", progress.line) : Cat(", byte ", offset);
+Error BadRecordError(const std::string& path, const ReadableFile& file,
+                     const RecordParser& parser, LineCounter& lines,
+                     const Progress& progress, std::uint64_t offset) {
+  const std::uint64_t line =
+      parser.has_lines() ? lines.LineAt(file, offset) : 0;
+  const std::string place = line > 0 ? Cat(":", line) : Cat(", byte ", offset);
   return Error(progress.code, Cat(path, place, ": ", progress.reason));
 }
 
@@ -63,14 +65,13 @@ bool RecordFile::Read(BlockBuilder& rows) {
       case Progress::Stop::kNeedMore:
         if (last_) return false;
         if (Refill()) break;
-        file_ = nullptr;
-        HandleBad(TooLong(), offset_);
+        GiveUp(TooLong(), offset_);
         break;
       case Progress::Stop::kLost:
-        file_ = nullptr;
-        [[fallthrough]];
+        GiveUp(progress, at);
+        break;
       case Progress::Stop::kBad:
-        HandleBad(progress, at);
+        HandleBad(*file_, progress, at);
         break;
     }
   }
@@ -128,16 +129,22 @@ Progress RecordFile::TooLong() const {
                         " bytes")};
 }
 
-void RecordFile::HandleBad(const Progress& progress,
-                           std::uint64_t offset) const {
+void RecordFile::HandleBad(const ReadableFile& file, const Progress& progress,
+                           std::uint64_t offset) {
   if (!format_.bad_records().skips()) {
-    throw BadRecordError(path_, progress, offset);
+    throw BadRecordError(path_, file, *parser_, lines_, progress, offset);
   }
   format_.bad_records().Count();
 }
 
-void RecordFile::ThrowBad(const Progress& progress) const {
-  throw BadRecordError(path_, progress, offset_ + progress.at);
+void RecordFile::GiveUp(const Progress& progress, std::uint64_t offset) {
+  const std::unique_ptr<ReadableFile> file = std::move(file_);
+  HandleBad(*file, progress, offset);
+}
+
+void RecordFile::ThrowBad(const Progress& progress) {
+  throw BadRecordError(path_, *file_, *parser_, lines_, progress,
+                       offset_ + progress.at);
 }
 
 }  // namespace capstan

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "base/file_system.h"
+#include "dataset/line_counter.h"
 #include "dataset/record_format.h"
 
 namespace capstan {
@@ -45,9 +46,12 @@ class RecordFile {
   bool Refill();
   // What is wrong with such a record.
   Progress TooLong() const;
-  [[noreturn]] void ThrowBad(const Progress& progress) const;
+  [[noreturn]] void ThrowBad(const Progress& progress);
   // Throws, or counts it.
-  void HandleBad(const Progress& progress, std::uint64_t offset) const;
+  void HandleBad(const ReadableFile& file, const Progress& progress,
+                 std::uint64_t offset);
+  // The same, and nothing more is read.
+  void GiveUp(const Progress& progress, std::uint64_t offset);
 
   const std::string path_;
   const RecordFormat& format_;
@@ -62,11 +66,14 @@ class RecordFile {
   std::size_t end_ = 0;
   std::uint64_t offset_ = 0;
   bool last_ = false;  // nothing comes after end_
+  LineCounter lines_;
 };
 
-// The error of a bad record: `file:line: reason`, or `file, byte n: reason`.
-Error BadRecordError(const std::string& path, const Progress& progress,
-                     std::uint64_t offset);
+// The error of a bad record at `offset`: `path:line: reason`, or `path, byte n:
+// reason` if the file has no lines.
+Error BadRecordError(const std::string& path, const ReadableFile& file,
+                     const RecordParser& parser, LineCounter& lines,
+                     const Progress& progress, std::uint64_t offset);
 
 // How many bytes can be read behind every text, see RecordParser.
 inline constexpr std::size_t kSlack = 16;

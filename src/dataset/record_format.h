@@ -31,7 +31,6 @@ struct Progress {
   ErrorCode code = ErrorCode::kInvalidArgument;
   std::string reason = {};
   std::size_t at = 0;  // where the record begins, from the start of the text
-  std::uint64_t line = 0;  // from 1; 0 if the file has no lines
 };
 
 // Reads one file. All that is in it may be damaged or made by an enemy. The
@@ -44,6 +43,9 @@ class RecordParser {
   // What comes before the first record, if that is a part of the format. At
   // first called with the start of the file, until it does not need more.
   virtual Progress Begin(std::string_view text, bool last) = 0;
+
+  // Whether the file is text, of which errors name the line.
+  virtual bool has_lines() const = 0;
 
   // The columns; after Begin.
   virtual const std::shared_ptr<const Layout>& layout() const = 0;

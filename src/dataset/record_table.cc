@@ -50,7 +50,9 @@ class Gatherer {
           std::string_view(text_.data() + done, got - done), true, *rows_);
       if (progress.stop == Progress::Stop::kBad ||
           progress.stop == Progress::Stop::kLost) {
-        throw BadRecordError(from.path, progress, offset + done + progress.at);
+        LineCounter lines;
+        throw BadRecordError(from.path, *from.file, *from.parser, lines,
+                             progress, offset + done + progress.at);
       }
       const std::int64_t read = rows_->rows() - before;
       if (read == 0 && progress.stop != Progress::Stop::kFull) {

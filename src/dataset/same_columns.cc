@@ -2,6 +2,7 @@
 
 #include "capstan/error.h"
 #include "dataset/cat.h"
+#include "dataset/quote_text.h"
 
 namespace capstan {
 
@@ -15,8 +16,8 @@ void CheckSameColumns(const std::vector<Run>& runs) {
       if (FindField(*layout, field.name) < 0) {
         throw Error(ErrorCode::kInvalidArgument,
                     Cat("a batch needs elements of the same names: "
-                        "one has no \"",
-                        field.name, "\", the first has"));
+                        "one has no ",
+                        QuoteText(field.name), ", the first has"));
       }
     }
     if (layout->size() != first->size()) {

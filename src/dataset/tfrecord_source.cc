@@ -60,6 +60,7 @@ class TfRecordParser final : public RecordParser {
   Progress Begin(std::string_view /*text*/, bool /*last*/) override {
     return {.stop = Progress::Stop::kFull};
   }
+  bool has_lines() const override { return false; }
   const std::shared_ptr<const Layout>& layout() const override {
     return format_.layout();
   }

@@ -4,6 +4,7 @@
 #include "capstan/error.h"
 #include "dataset/cat.h"
 #include "dataset/operations.h"
+#include "dataset/quote_text.h"
 
 namespace capstan {
 namespace {
@@ -51,8 +52,8 @@ class Zipper {
       for (const Field& field : *run.block->layout) {
         if (FindField(*layout, field.name) >= 0) {
           throw Error(ErrorCode::kInvalidArgument,
-                      Cat("Zip: two of the datasets have \"", field.name,
-                          "\": rename one with Map"));
+                      Cat("Zip: two of the datasets have ",
+                          QuoteText(field.name), ": rename one with Map"));
         }
         layout->push_back(field);
       }
