@@ -164,10 +164,14 @@ struct Optimizer {
 
   Rule rule;
   // 0 turns each of these off.
-  double weight_decay = 0.0;      // L2: added to the gradient
-  double clip_value = 0.0;        // elements to [-clip_value, clip_value]
-  double clip_norm = 0.0;         // the norm of this variable's gradient
-  double global_clip_norm = 0.0;  // the norm of all gradients of a push
+  double weight_decay = 0.0;  // L2: added to the gradient
+  double clip_value = 0.0;    // elements to [-clip_value, clip_value]
+  double clip_norm = 0.0;     // the norm of this variable's gradient
+  // The norm of a replica's whole gradient: of all parameters and embeddings of
+  // a model, or all of one call of ApplyGradients. It counts the gradients of
+  // variables that have no such bound, too. A model's gradient is then sent
+  // after backward has ended, not piece by piece while it runs.
+  double global_clip_norm = 0.0;
   // The learning rate is divided by (1 + s)^staleness_power, where s is how
   // many updates the variable has had since the worker read it.
   double staleness_power = 0.0;

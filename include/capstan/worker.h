@@ -63,6 +63,14 @@ struct CopyGradient {
   TensorView gradient;
 };
 
+// A gradient of rows of a variable: row i is of row ids[i], and those of equal
+// ids are added up. Views of memory of the caller's.
+struct RowGradient {
+  std::string variable = {};
+  std::span<const std::int64_t> ids = {};
+  TensorView gradient;
+};
+
 // A call under way. What it was given must stay as it is until it has ended.
 // Move-only.
 class CAPSTAN_EXPORT PendingCall {
@@ -154,16 +162,17 @@ class CAPSTAN_EXPORT WorkerContext {
   // are under way at the same time have no order to be told apart by: a
   // function gives each its number, the same one each time that it is run.
   std::uint32_t ReserveUpdates(std::uint32_t count);
-  // Gradients, as one update. With `refresh`, the values after it come back
-  // into the copies, whatever mode of update the variables have.
+  // Gradients, as one update, which is what `global_clip_norm` is the norm of.
+  // With `refresh`, the values after it come back into the copies, whatever
+  // mode of update the variables have.
   PendingCall StartGradients(std::uint32_t number,
                              std::span<const CopyGradient> gradients,
-                             bool refresh);
-  // A gradient of rows; those of equal ids are added up.
-  PendingCall StartRowGradients(std::uint32_t number,
-                                const std::string& variable,
-                                std::span<const std::int64_t> ids,
-                                const TensorView& gradient);
+                             std::span<const RowGradient> rows, bool refresh);
+  // Whether the optimizer of any of these variables has a `global_clip_norm`:
+  // then a model must send its whole gradient as one update. `found` is set
+  // when the call has ended.
+  PendingCall StartFindGlobalClip(std::span<const std::string> variables,
+                                  bool& found);
 
  private:
   friend class WorkerContextHost;

@@ -69,17 +69,15 @@ void GradientBuckets::Arrived(size_t parameter) {
   if (--buckets_[bucket].missing == 0) Send(bucket);
 }
 
-void GradientBuckets::Send(size_t index) {
-  Bucket& bucket = buckets_[index];
-  bucket.sent = true;
+void GradientBuckets::Take(Bucket& bucket, std::span<VariableCopy> copies,
+                           std::vector<CopyGradient>& items) {
   bucket.gradients.clear();
-  std::vector<CopyGradient> items;
   for (const size_t i : bucket.parameters) {
     torch::Tensor& gradient = parameters_[i].mutable_grad();
     if (!gradient.defined()) continue;
     if (gradient.is_sparse()) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "variable '" + copies_[i].variable() +
+                  "variable '" + copies[i].variable() +
                       "' has a sparse gradient: use capstan::Embedding, whose "
                       "rows are on the servers, or a dense one");
     }
@@ -87,11 +85,25 @@ void GradientBuckets::Send(size_t index) {
     // The next step's is stored as it is, instead of being added to this one.
     gradient.reset();
     items.push_back(
-        {.copy = &copies_[i], .gradient = ViewOf(bucket.gradients.back())});
+        {.copy = &copies[i], .gradient = ViewOf(bucket.gradients.back())});
   }
+}
+
+void GradientBuckets::Send(size_t index) {
+  Bucket& bucket = buckets_[index];
+  bucket.sent = true;
+  std::vector<CopyGradient> items;
+  Take(bucket, copies_, items);
   if (items.empty()) return;
   bucket.update = worker_->StartGradients(first_ + static_cast<uint32_t>(index),
-                                          items, refresh_);
+                                          items, {}, refresh_);
+}
+
+std::vector<CopyGradient> GradientBuckets::TakeAll(
+    std::span<VariableCopy> copies) {
+  std::vector<CopyGradient> items;
+  for (Bucket& bucket : buckets_) Take(bucket, copies, items);
+  return items;
 }
 
 void GradientBuckets::Flush() {

@@ -15,7 +15,8 @@
 namespace capstan {
 
 // Used by the thread of the step, which is also the one that backward calls
-// back on. A step begins with Begin and ends with Finish or Abandon.
+// back on. A step begins with Begin and ends with Finish or Abandon; one that
+// sends its gradient as a whole has TakeAll between.
 class GradientBuckets {
  public:
   // The parameters and the copy of each. Buckets have at least `bytes` bytes,
@@ -35,6 +36,9 @@ class GradientBuckets {
   // Backward has run: sends what is left. Parameters without a gradient have no
   // part in the step.
   void Flush();
+  // Backward has run without Begin: all gradients, for the caller to send. What
+  // they are views of lasts until the next step, or Abandon.
+  std::vector<CopyGradient> TakeAll(std::span<VariableCopy> copies);
   // Waits for all updates. Throws what went wrong.
   void Finish();
   // Waits without throwing: nobody wants this step's any more.
@@ -51,6 +55,9 @@ class GradientBuckets {
   };
 
   void Arrived(size_t parameter);
+  // Adds the gradients of a bucket, which it keeps, to `items`.
+  void Take(Bucket& bucket, std::span<VariableCopy> copies,
+            std::vector<CopyGradient>& items);
   void Send(size_t bucket);
 
   std::vector<torch::Tensor> parameters_;

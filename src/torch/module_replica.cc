@@ -93,6 +93,7 @@ ModuleReplica::ModuleReplica(std::string model, TorchModule module,
     if (Changes(parameter)) add(item.key(), parameter);
   }
   num_trained_ = tensors_.size();
+  updated_ = names_;
   for (const auto& item : buffers) {
     if (IsRunning(item.value())) add(item.key(), item.value());
   }
@@ -112,7 +113,8 @@ ModuleReplica::ModuleReplica(std::string model, TorchModule module,
   for (const auto& item : module_.module->named_modules()) {
     auto* embedding = dynamic_cast<EmbeddingImpl*>(item.value().get());
     if (embedding == nullptr) continue;
-    rows_.Add(embedding, model_ + "/" + item.key() + ".weight");
+    updated_.push_back(model_ + "/" + item.key() + ".weight");
+    rows_.Add(embedding, updated_.back());
   }
 }
 
@@ -192,7 +194,7 @@ void ModuleReplica::PushBuffers(WorkerContext& worker, uint32_t number,
     // It has been written to; what is there is not what the servers have.
     if (!refresh) copies_[num_trained_ + i].Forget();
   }
-  buffer_update_ = worker.StartGradients(number, changes, refresh);
+  buffer_update_ = worker.StartGradients(number, changes, {}, refresh);
 }
 
 void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
@@ -216,27 +218,37 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
   // goes in.
   const uint32_t first = worker.ReserveUpdates(
       buckets_->size() + rows_.num_updates() + (num_buffers_ > 0 ? 1 : 0));
-  rows_.ExpectGradients(first + buckets_->size());
-  buckets_->Begin(worker, first, copies_, refresh);
+  rows_.ExpectGradients(first + buckets_->size(), clips_);
+  if (!clips_) buckets_->Begin(worker, first, copies_, refresh);
   if (num_buffers_ > 0) {
     const torch::NoGradGuard no_gradients;
     PushBuffers(worker, first + buckets_->size() + rows_.num_updates(),
                 refresh);
   }
   loss.backward();
-  buckets_->Flush();
-  rows_.Flush();
+  if (clips_) {
+    // The client clips it, as one update: what it is scaled by depends on all
+    // of it.
+    const std::vector<CopyGradient> gradients = buckets_->TakeAll(copies_);
+    const std::vector<RowGradient> rows = rows_.TakeAll();
+    whole_update_ = worker.StartGradients(first, gradients, rows, refresh);
+  } else {
+    buckets_->Flush();
+    rows_.Flush();
+  }
   batches.done();
 }
 
 void ModuleReplica::FinishUpdates(StepReport& report) {
   const Timer timer(report.push_ns);
+  whole_update_.Wait();
   buckets_->Finish();
   buffer_update_.Wait();
   rows_.Finish();
 }
 
 void ModuleReplica::Abandon() noexcept {
+  whole_update_ = PendingCall();
   buckets_->Abandon();
   buffer_update_ = PendingCall();
   rows_.Abandon();
@@ -269,12 +281,16 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
     PendingCall ahead;
     // Values come while the first batch is made.
     std::optional<PendingCall> first;
+    PendingCall clips;
     if (!current) first = StartPull(worker, copies_);
+    if (!knows_clips_) clips = worker.StartFindGlobalClip(updated_, clips_);
     while (batches.more()) {
       const Time start = std::chrono::steady_clock::now();
       // Those of the batch before bring its values.
       if (!mode.prefetch) FinishUpdates(report);
       if (!current) Pull(worker, first, report);
+      clips.Wait();
+      knows_clips_ = true;
       if (mode.prefetch) ahead = StartPull(worker, ahead_copies_);
       Translated([&] { TrainBatch(worker, mode, batches, report); });
       if (mode.prefetch) {
@@ -320,6 +336,7 @@ void ModuleReplica::Train(WorkerContext& worker, const ModelOrder& order,
   };
   const TrainMode mode{.update = order.update, .prefetch = order.prefetch};
   const bool current = Fresh(order);
+  knows_clips_ &= order.call == call_;
   call_ = order.call;
   Run(worker, mode, batches, current, report);
 }
@@ -335,7 +352,8 @@ double ModuleReplica::RunSteps(
   batches.loss = [&] { return computed = loss(*module_.module); };
   batches.done = [&] { value = computed.item<double>(); };
   StepReport report;
-  // Who knows what the loop has set meanwhile.
+  // Who knows what the loop has set meanwhile, or made anew.
+  knows_clips_ = false;
   Run(worker, mode, batches, false, report);
   return value;
 }

@@ -100,6 +100,13 @@ class ModuleReplica : public ModelReplica {
   std::vector<VariableCopy> copies_;
   std::unique_ptr<GradientBuckets> buckets_;
   RowSource rows_;
+  // The names of the variables that get gradients, embeddings included, and
+  // whether one of them is clipped by the norm of the whole gradient, if that
+  // is known. Then the gradient is sent as one update.
+  std::vector<std::string> updated_;
+  bool clips_ = false;
+  bool knows_clips_ = false;
+  PendingCall whole_update_;
 
   // The changes of the buffers.
   std::vector<torch::Tensor> buffers_before_;

@@ -47,7 +47,7 @@ torch::Tensor RowSource::Read(const EmbeddingImpl& embedding,
   const size_t index = table.lookups.size();
   rows.register_hook([this, &table, index](const torch::Tensor& gradient) {
     table.lookups[index].gradient = gradient;
-    if (--table.missing == 0) Arrived(table);
+    if (--table.missing == 0 && !hold_) Send(table);
   });
   table.lookups.push_back(std::move(lookup));
   return rows;
@@ -57,7 +57,8 @@ uint32_t RowSource::num_updates() const {
   return static_cast<uint32_t>(tables_.size());
 }
 
-void RowSource::ExpectGradients(uint32_t first) {
+void RowSource::ExpectGradients(uint32_t first, bool hold) {
+  hold_ = hold;
   // Each table has its number, whether it is used or not: a step that is run
   // again must find the same ones.
   for (Table& table : tables_) {
@@ -66,7 +67,13 @@ void RowSource::ExpectGradients(uint32_t first) {
   }
 }
 
-void RowSource::Arrived(Table& table) {
+void RowSource::DropUnused(Table& table) {
+  std::erase_if(table.lookups, [](const Lookup& lookup) {
+    return !lookup.gradient.defined();
+  });
+}
+
+RowGradient RowSource::Combine(Table& table) {
   const torch::NoGradGuard no_gradients;
   if (table.lookups.size() == 1) {
     table.ids = table.lookups[0].ids;
@@ -83,19 +90,35 @@ void RowSource::Arrived(Table& table) {
   }
   const std::span<const int64_t> rows(table.ids.data_ptr<int64_t>(),
                                       static_cast<size_t>(table.ids.numel()));
-  table.update = worker_->StartRowGradients(table.number, table.variable, rows,
-                                            ViewOf(table.gradient));
+  return {.variable = table.variable,
+          .ids = rows,
+          .gradient = ViewOf(table.gradient)};
+}
+
+void RowSource::Send(Table& table) {
+  const RowGradient gradient = Combine(table);
+  table.update =
+      worker_->StartGradients(table.number, {}, std::span(&gradient, 1), false);
 }
 
 void RowSource::Flush() {
   for (Table& table : tables_) {
-    std::erase_if(table.lookups, [](const Lookup& lookup) {
-      return !lookup.gradient.defined();
-    });
-    if (table.missing > 0 && !table.lookups.empty()) Arrived(table);
+    DropUnused(table);
+    if (table.missing > 0 && !table.lookups.empty()) Send(table);
     table.lookups.clear();
     table.missing = 0;
   }
+}
+
+std::vector<RowGradient> RowSource::TakeAll() {
+  std::vector<RowGradient> gradients;
+  for (Table& table : tables_) {
+    DropUnused(table);
+    if (!table.lookups.empty()) gradients.push_back(Combine(table));
+    table.lookups.clear();
+    table.missing = 0;
+  }
+  return gradients;
 }
 
 void RowSource::Finish() {

@@ -14,8 +14,8 @@
 namespace capstan {
 
 // Used by the thread of the step. Lives as long as the replica. For each batch:
-// Begin, Read by the module, ExpectGradients, backward, Flush; Finish before
-// the next ExpectGradients; Abandon at the end of all.
+// Begin, Read by the module, ExpectGradients, backward, Flush or TakeAll;
+// Finish before the next ExpectGradients; Abandon at the end of all.
 class RowSource {
  public:
   // Makes `embedding` read from here, as the variable of that name.
@@ -31,12 +31,15 @@ class RowSource {
   // How many updates the gradients of what was read are.
   uint32_t num_updates() const;
   // They are numbered from `first` on. Each is sent as soon as backward has
-  // found all gradients of its table.
-  void ExpectGradients(uint32_t first);
+  // found all gradients of its table, unless they are held for TakeAll.
+  void ExpectGradients(uint32_t first, bool hold);
 
   // Backward has run: sends what is left. What was read and has no gradient has
   // no part in the batch.
   void Flush();
+  // Backward has run, and all gradients were held: for the caller to send. What
+  // they are views of lasts until Finish or Abandon.
+  std::vector<RowGradient> TakeAll();
   // Waits for the gradients to be applied. Throws what went wrong.
   void Finish();
   // Waits without throwing, and reads no more.
@@ -64,13 +67,18 @@ class RowSource {
   };
 
   Table& TableOf(const EmbeddingImpl& embedding);
-  void Arrived(Table& table);
+  // Forgets the lookups of a table that have no gradient.
+  static void DropUnused(Table& table);
+  // Puts together what those of a table have found.
+  static RowGradient Combine(Table& table);
+  void Send(Table& table);
 
   // In the order of the module, the same in all replicas; a deque, as there are
   // references to them.
   std::deque<Table> tables_;
   WorkerContext* worker_ = nullptr;
   bool train_ = false;
+  bool hold_ = false;
   int64_t read_ns_ = 0;
 };
 

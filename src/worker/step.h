@@ -51,15 +51,17 @@ class Step {
   // Numbers of updates: the first of `count`. Thread-safe.
   uint32_t Reserve(uint32_t count) { return next_update_.fetch_add(count); }
   // Update `number`, which was reserved: the gradients of copies, into which
-  // the values after it are to come if `refresh` is set.
+  // the values after it are to come if `refresh` is set, and of rows.
   struct Gradient {
     VariableCopy::State* copy;
     TensorView values;
   };
   Task<absl::Status> Push(uint32_t number, std::vector<Gradient> gradients,
-                          bool refresh);
-  Task<absl::Status> PushRows(uint32_t number, std::string variable,
-                              std::span<const int64_t> ids, TensorView values);
+                          std::vector<RowGradient> rows, bool refresh);
+  // Sets `found` if one of the variables is clipped by the norm of the whole
+  // gradient.
+  Task<absl::Status> FindGlobalClip(std::span<const std::string> variables,
+                                    bool& found);
 
   // Cancelled as soon as the step is, OK after `duration`.
   Task<absl::Status> Sleep(Duration duration);

@@ -95,16 +95,24 @@ Task<absl::Status> Step::ReadRowsInto(std::string variable,
 }
 
 Task<absl::Status> Step::Push(uint32_t number, std::vector<Gradient> gradients,
-                              bool refresh) {
+                              std::vector<RowGradient> rows, bool refresh) {
   std::vector<VariableCopy::State*> copies;
   copies.reserve(gradients.size());
   for (const Gradient& gradient : gradients) copies.push_back(gradient.copy);
-  const std::vector<std::string> names = NamesOf(copies);
+  std::vector<std::string> row_names;
+  row_names.reserve(rows.size());
+  for (const RowGradient& row : rows) row_names.push_back(row.variable);
+  std::vector<std::string> names = NamesOf(copies);
+  names.insert(names.end(), row_names.begin(), row_names.end());
   CAPSTAN_CO_RETURN_IF_ERROR(CheckUpdates(names.empty() ? "" : names.front()));
   const Wait wait(*this, Quoted("an update of", names));
   const absl::StatusOr<std::vector<uint32_t>> ids =
       co_await FindCopies(std::move(copies));
   if (!ids.ok()) co_return ids.status();
+  const ReadOptions reading = Reading();
+  const absl::StatusOr<std::vector<uint32_t>> row_ids =
+      co_await FindByName(client_, std::move(row_names), reading);
+  if (!row_ids.ok()) co_return row_ids.status();
   std::vector<DenseItem> items(gradients.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
     VariableCopy::State& copy = *gradients[i].copy;
@@ -117,45 +125,42 @@ Task<absl::Status> Step::Push(uint32_t number, std::vector<Gradient> gradients,
     items[i].into = copy.memory.mutable_bytes();
     items[i].now = &versions;
   }
+  std::vector<RowsItem> row_items(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    row_items[i].variable = (*row_ids)[i];
+    row_items[i].ids = rows[i].ids;
+    row_items[i].dtype = rows[i].gradient.dtype();
+    row_items[i].values = rows[i].gradient.bytes();
+    const auto seen = seen_.find((*row_ids)[i]);
+    if (seen != seen_.end()) row_items[i].based_on = &seen->second;
+  }
   UpdateId id = id_;
   id.push = number;
   UpdateOptions options;
   options.cancellation = &cancellation_;
-  const std::span<const DenseItem> dense(items);
-  const std::span<const RowsItem> rows;
-  const absl::StatusOr<UpdateResult> result =
-      co_await client_.Update(id, Operation::kGradient, dense, rows, options);
+  const std::span<const DenseItem> dense_view(items);
+  const std::span<const RowsItem> rows_view(row_items);
+  const absl::StatusOr<UpdateResult> result = co_await client_.Update(
+      id, Operation::kGradient, dense_view, rows_view, options);
   co_return result.status();
 }
 
-Task<absl::Status> Step::PushRows(uint32_t number, std::string variable,
-                                  std::span<const int64_t> ids,
-                                  TensorView values) {
-  CAPSTAN_CO_RETURN_IF_ERROR(CheckUpdates(variable));
-  const Wait wait(*this, absl::StrCat("an update of rows of '", variable, "'"));
+Task<absl::Status> Step::FindGlobalClip(std::span<const std::string> variables,
+                                        bool& found) {
   const absl::Status prepared = co_await Prepare();
   if (!prepared.ok()) co_return prepared;
-  const ReadOptions reading = Reading();
-  std::vector<std::string> names(1, std::move(variable));
-  const absl::StatusOr<std::vector<uint32_t>> found =
-      co_await FindByName(client_, std::move(names), reading);
-  if (!found.ok()) co_return found.status();
-  std::vector<RowsItem> items(1);
-  items[0].variable = found->front();
-  items[0].ids = ids;
-  items[0].dtype = values.dtype();
-  items[0].values = values.bytes();
-  const auto seen = seen_.find(found->front());
-  if (seen != seen_.end()) items[0].based_on = &seen->second;
-  UpdateId id = id_;
-  id.push = number;
-  UpdateOptions options;
-  options.cancellation = &cancellation_;
-  const std::span<const DenseItem> dense;
-  const std::span<const RowsItem> rows(items);
-  const absl::StatusOr<UpdateResult> result =
-      co_await client_.Update(id, Operation::kGradient, dense, rows, options);
-  co_return result.status();
+  const ReadOptions options = Reading();
+  std::vector<std::string> names(variables.begin(), variables.end());
+  const absl::StatusOr<std::vector<uint32_t>> ids =
+      co_await FindByName(client_, std::move(names), options);
+  if (!ids.ok()) co_return ids.status();
+  found = false;
+  for (const uint32_t id : *ids) {
+    const std::optional<Optimizer>& optimizer =
+        client_.map()->Find(id)->spec.optimizer;
+    found |= optimizer && optimizer->global_clip_norm > 0;
+  }
+  co_return absl::OkStatus();
 }
 
 }  // namespace capstan

@@ -99,27 +99,30 @@ uint32_t WorkerContext::ReserveUpdates(uint32_t count) {
 }
 
 PendingCall WorkerContext::StartGradients(
-    uint32_t number, std::span<const CopyGradient> gradients, bool refresh) {
+    uint32_t number, std::span<const CopyGradient> gradients,
+    std::span<const RowGradient> rows, bool refresh) {
   std::vector<Step::Gradient> items;
   items.reserve(gradients.size());
   for (const CopyGradient& item : gradients) {
     items.push_back({.copy = &VariableCopyAccess::StateOf(*item.copy),
                      .values = item.gradient});
   }
+  for (const RowGradient& row : rows) {
+    CheckRowsFor(row.variable, row.ids, row.gradient);
+  }
+  std::vector<RowGradient> row_items(rows.begin(), rows.end());
   auto call = std::make_unique<PendingCall::State>();
-  call->end = StartOn(impl_.executor,
-                      impl_.step.Push(number, std::move(items), refresh));
+  call->end = StartOn(
+      impl_.executor,
+      impl_.step.Push(number, std::move(items), std::move(row_items), refresh));
   return PendingCall(std::move(call));
 }
 
-PendingCall WorkerContext::StartRowGradients(uint32_t number,
-                                             const std::string& variable,
-                                             std::span<const int64_t> ids,
-                                             const TensorView& gradient) {
-  CheckRowsFor(variable, ids, gradient);
+PendingCall WorkerContext::StartFindGlobalClip(
+    std::span<const std::string> variables, bool& found) {
   auto call = std::make_unique<PendingCall::State>();
-  call->end = StartOn(impl_.executor,
-                      impl_.step.PushRows(number, variable, ids, gradient));
+  call->end =
+      StartOn(impl_.executor, impl_.step.FindGlobalClip(variables, found));
   return PendingCall(std::move(call));
 }
 
