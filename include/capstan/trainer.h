@@ -39,12 +39,14 @@
 namespace capstan {
 
 // --- Losses: what a model computes on a batch. Data, so that it can be sent.
-// The loss of a batch is the mean of its examples', by their weights.
+// The loss of a batch of n examples is sum(weight * loss) / n, as in Keras: it
+// is not divided by the sum of the weights.
 
 struct BinaryCrossentropy {
   bool from_logits = true;
 };
-// Targets are one-hot, or probabilities.
+// Targets are one-hot, or probabilities. Predictions that are no logits are
+// divided by their sum, as in Keras, here and below.
 struct CategoricalCrossentropy {
   bool from_logits = true;
 };
@@ -209,6 +211,8 @@ struct CAPSTAN_EXPORT StepReport {
   std::uint64_t batches = 0;
   std::uint64_t examples = 0;
   double loss_sum = 0;  // of the examples, each times its weight
+  // What that is divided by for the loss that is shown. A module of libtorch's
+  // adds the number of its examples, whatever they weigh, as Keras does.
   double weight_sum = 0;
   // One per metric of the order. Filled in by the caller of the replica.
   std::vector<std::vector<double>> metric_states = {};

@@ -50,6 +50,13 @@ torch::Tensor ClassNumbers(const torch::Tensor& predictions,
 // Of probabilities, as Keras does it.
 constexpr double kEpsilon = 1e-7;
 
+// The logarithms of the probabilities of classes, which are in the last axis.
+torch::Tensor LogsOf(const torch::Tensor& predictions, bool from_logits) {
+  if (from_logits) return torch::log_softmax(predictions, -1);
+  const torch::Tensor sums = predictions.sum(-1, /*keepdim=*/true);
+  return (predictions / sums).clamp(kEpsilon, 1 - kEpsilon).log();
+}
+
 struct Each {
   const torch::Tensor& predictions;
   const torch::Tensor& targets;
@@ -91,16 +98,12 @@ struct Each {
   torch::Tensor operator()(const CategoricalCrossentropy& loss) const {
     const torch::Tensor wanted =
         Matched("CategoricalCrossentropy", predictions, targets);
-    const torch::Tensor logs =
-        loss.from_logits ? torch::log_softmax(predictions, -1)
-                         : predictions.clamp(kEpsilon, 1 - kEpsilon).log();
+    const torch::Tensor logs = LogsOf(predictions, loss.from_logits);
     return PerExample(-(wanted * logs).sum(-1));
   }
   torch::Tensor operator()(const SparseCategoricalCrossentropy& loss) const {
     const torch::Tensor numbers = ClassNumbers(predictions, targets);
-    const torch::Tensor logs =
-        loss.from_logits ? torch::log_softmax(predictions, 1)
-                         : predictions.clamp(kEpsilon, 1 - kEpsilon).log();
+    const torch::Tensor logs = LogsOf(predictions, loss.from_logits);
     return torch::nll_loss(logs, numbers, {}, torch::Reduction::None);
   }
   torch::Tensor operator()(const CustomLoss& loss) const {

@@ -73,6 +73,34 @@ TEST(LossTest, CategoricalSparseOrNot) {
               expected, 1e-6);
 }
 
+// What Keras 3 gives for them: log(0.5 / 0.8) and log(1 / 4), and the gradient
+// of a normalised prediction, which is orthogonal to it.
+TEST(LossTest, ProbabilitiesAreNormalised) {
+  const torch::Tensor scores =
+      torch::tensor({{0.1F, 0.5F, 0.2F}, {1.0F, 2.0F, 1.0F}});
+  const double expected = (-std::log(0.5 / 0.8) - std::log(1.0 / 4)) / 2;
+  const torch::Tensor numbers = tensor({1, 0});
+  const torch::Tensor one_hot =
+      tensor({{0.0F, 1.0F, 0.0F}, {1.0F, 0.0F, 0.0F}});
+  const torch::Tensor categorical = scores.clone().requires_grad_(true);
+  const torch::Tensor sparse = scores.clone().requires_grad_(true);
+  EXPECT_NEAR(
+      Mean(CategoricalCrossentropy{.from_logits = false}, categorical, one_hot),
+      expected, 1e-6);
+  EXPECT_NEAR(Mean(SparseCategoricalCrossentropy{.from_logits = false}, sparse,
+                   numbers),
+              expected, 1e-6);
+  MeanLoss(CategoricalCrossentropy{.from_logits = false}, categorical, one_hot,
+           {})
+      .backward();
+  MeanLoss(SparseCategoricalCrossentropy{.from_logits = false}, sparse, numbers,
+           {})
+      .backward();
+  EXPECT_NEAR(categorical.grad()[0][1].item<double>(), (1 / 0.8 - 2) / 2, 1e-6);
+  EXPECT_NEAR((categorical.grad() * scores).sum().item<double>(), 0, 1e-6);
+  EXPECT_TRUE(torch::allclose(categorical.grad(), sparse.grad()));
+}
+
 TEST(LossTest, WhatDoesNotGoTogetherIsNamed) {
   const auto text = [](const Loss& loss, const torch::Tensor& predictions,
                        const torch::Tensor& targets) -> std::string {
