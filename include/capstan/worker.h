@@ -57,7 +57,8 @@ class CAPSTAN_EXPORT VariableCopy {
   std::unique_ptr<State> state_;
 };
 
-// A gradient of the variable of a copy, as a view of memory of the caller's.
+// A gradient of the variable of a copy, or the operand of another operation, as
+// a view of memory of the caller's.
 struct CopyGradient {
   VariableCopy* copy = nullptr;
   TensorView gradient;
@@ -167,7 +168,12 @@ class CAPSTAN_EXPORT WorkerContext {
   // mode of update the variables have.
   PendingCall StartGradients(std::uint32_t number,
                              std::span<const CopyGradient> gradients,
-                             std::span<const RowGradient> rows, bool refresh);
+                             std::span<const RowGradient> rows, bool refresh) {
+    return StartApply(number, Operation::kGradient, gradients, rows, refresh);
+  }
+  PendingCall StartApply(std::uint32_t number, Operation operation,
+                         std::span<const CopyGradient> operands,
+                         std::span<const RowGradient> rows, bool refresh);
   // Whether the optimizer of any of these variables has a `global_clip_norm`:
   // then a model must send its whole gradient as one update. `found` is set
   // when the call has ended.

@@ -50,13 +50,14 @@ class Step {
 
   // Numbers of updates: the first of `count`. Thread-safe.
   uint32_t Reserve(uint32_t count) { return next_update_.fetch_add(count); }
-  // Update `number`, which was reserved: the gradients of copies, into which
-  // the values after it are to come if `refresh` is set, and of rows.
-  struct Gradient {
+  // Update `number`, which was reserved: of copies, into which the values after
+  // it are to come if `refresh` is set, and of rows.
+  struct Operand {
     VariableCopy::State* copy;
     TensorView values;
   };
-  Task<absl::Status> Push(uint32_t number, std::vector<Gradient> gradients,
+  Task<absl::Status> Push(uint32_t number, Operation operation,
+                          std::vector<Operand> operands,
                           std::vector<RowGradient> rows, bool refresh);
   // Sets `found` if one of the variables is clipped by the norm of the whole
   // gradient.

@@ -94,11 +94,12 @@ Task<absl::Status> Step::ReadRowsInto(std::string variable,
   co_return co_await client_.Gather(view, options);
 }
 
-Task<absl::Status> Step::Push(uint32_t number, std::vector<Gradient> gradients,
+Task<absl::Status> Step::Push(uint32_t number, Operation operation,
+                              std::vector<Operand> operands,
                               std::vector<RowGradient> rows, bool refresh) {
   std::vector<VariableCopy::State*> copies;
-  copies.reserve(gradients.size());
-  for (const Gradient& gradient : gradients) copies.push_back(gradient.copy);
+  copies.reserve(operands.size());
+  for (const Operand& operand : operands) copies.push_back(operand.copy);
   std::vector<std::string> row_names;
   row_names.reserve(rows.size());
   for (const RowGradient& row : rows) row_names.push_back(row.variable);
@@ -113,13 +114,13 @@ Task<absl::Status> Step::Push(uint32_t number, std::vector<Gradient> gradients,
   const absl::StatusOr<std::vector<uint32_t>> row_ids =
       co_await FindByName(client_, std::move(row_names), reading);
   if (!row_ids.ok()) co_return row_ids.status();
-  std::vector<DenseItem> items(gradients.size());
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    VariableCopy::State& copy = *gradients[i].copy;
+  std::vector<DenseItem> items(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    VariableCopy::State& copy = *operands[i].copy;
     ShardVersions& versions = copy.Of((*ids)[i]);
     items[i].variable = (*ids)[i];
-    items[i].dtype = gradients[i].values.dtype();
-    items[i].values = gradients[i].values.bytes();
+    items[i].dtype = operands[i].values.dtype();
+    items[i].values = operands[i].values.bytes();
     items[i].based_on = &versions;
     if (!refresh) continue;
     items[i].into = copy.memory.mutable_bytes();
@@ -140,8 +141,8 @@ Task<absl::Status> Step::Push(uint32_t number, std::vector<Gradient> gradients,
   options.cancellation = &cancellation_;
   const std::span<const DenseItem> dense_view(items);
   const std::span<const RowsItem> rows_view(row_items);
-  const absl::StatusOr<UpdateResult> result = co_await client_.Update(
-      id, Operation::kGradient, dense_view, rows_view, options);
+  const absl::StatusOr<UpdateResult> result =
+      co_await client_.Update(id, operation, dense_view, rows_view, options);
   co_return result.status();
 }
 

@@ -98,12 +98,13 @@ uint32_t WorkerContext::ReserveUpdates(uint32_t count) {
   return impl_.step.Reserve(count);
 }
 
-PendingCall WorkerContext::StartGradients(
-    uint32_t number, std::span<const CopyGradient> gradients,
-    std::span<const RowGradient> rows, bool refresh) {
-  std::vector<Step::Gradient> items;
-  items.reserve(gradients.size());
-  for (const CopyGradient& item : gradients) {
+PendingCall WorkerContext::StartApply(uint32_t number, Operation operation,
+                                      std::span<const CopyGradient> operands,
+                                      std::span<const RowGradient> rows,
+                                      bool refresh) {
+  std::vector<Step::Operand> items;
+  items.reserve(operands.size());
+  for (const CopyGradient& item : operands) {
     items.push_back({.copy = &VariableCopyAccess::StateOf(*item.copy),
                      .values = item.gradient});
   }
@@ -112,9 +113,9 @@ PendingCall WorkerContext::StartGradients(
   }
   std::vector<RowGradient> row_items(rows.begin(), rows.end());
   auto call = std::make_unique<PendingCall::State>();
-  call->end = StartOn(
-      impl_.executor,
-      impl_.step.Push(number, std::move(items), std::move(row_items), refresh));
+  call->end = StartOn(impl_.executor,
+                      impl_.step.Push(number, operation, std::move(items),
+                                      std::move(row_items), refresh));
   return PendingCall(std::move(call));
 }
 
