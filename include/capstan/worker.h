@@ -171,6 +171,7 @@ class CAPSTAN_EXPORT WorkerContext {
                              std::span<const RowGradient> rows, bool refresh) {
     return StartApply(number, Operation::kGradient, gradients, rows, refresh);
   }
+  // The same with any operation.
   PendingCall StartApply(std::uint32_t number, Operation operation,
                          std::span<const CopyGradient> operands,
                          std::span<const RowGradient> rows, bool refresh);

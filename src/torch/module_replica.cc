@@ -5,6 +5,7 @@
 #include "capstan/error.h"
 #include "torch/dtype.h"
 #include "torch/loss.h"
+#include "torch/module_tensors.h"
 #include "torch/threads.h"
 #include "torch/weights.h"
 
@@ -15,8 +16,7 @@ namespace {
 // not to be many.
 constexpr size_t kBucketBytes = 128 << 10;
 
-// A variable that is trained, or whose changes are averaged.
-bool Changes(const torch::Tensor& tensor) {
+bool IsTrained(const torch::Tensor& tensor) {
   return tensor.is_floating_point() && tensor.requires_grad();
 }
 
@@ -31,8 +31,24 @@ void CheckParameter(const std::string& name, const torch::Tensor& tensor) {
                   "; parameters that are trained must be f32, f16 or bf16");
 }
 
-bool IsRunning(const torch::Tensor& buffer) {
-  return buffer.scalar_type() == torch::kFloat32;
+// One tensor may have two names, but if two have one memory, each update would
+// change what the other is the value of.
+void CheckMemory(const std::vector<Named<torch::Tensor>>& parameters) {
+  std::map<const void*, std::string> names;
+  for (const auto& [name, tensor] : parameters) {
+    if (tensor.numel() == 0) continue;
+    const auto [found, is_new] = names.emplace(tensor.data_ptr(), name);
+    if (is_new) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "parameters '" + found->second + "' and '" + name +
+                    "' are two tensors that share memory; to tie them, "
+                    "register one tensor, or one module, under both names");
+  }
+}
+
+// Values come into the memory as it is.
+void MakeContiguous(torch::Tensor tensor) {
+  if (!tensor.is_contiguous()) tensor.set_data(tensor.data().contiguous());
 }
 
 std::vector<VariableCopy> CopiesOf(const std::vector<std::string>& names,
@@ -81,39 +97,32 @@ ModuleReplica::ModuleReplica(std::string model, TorchModule module,
     tensors_.push_back(tensor);
   };
   const torch::NoGradGuard no_gradients;
-  const auto parameters = module_.module->named_parameters();
-  const auto buffers = module_.module->named_buffers();
-  for (const auto& item : parameters) {
-    CheckParameter(item.key(), item.value());
-    // Values come into the memory as it is.
-    torch::Tensor parameter = item.value();
-    if (!parameter.is_contiguous()) {
-      parameter.set_data(parameter.data().contiguous());
-    }
-    if (Changes(parameter)) add(item.key(), parameter);
+  const ModuleTensors found = TensorsOf(*module_.module);
+  CheckMemory(found.parameters);
+  for (const auto& [name, parameter] : found.parameters) {
+    CheckParameter(name, parameter);
+    MakeContiguous(parameter);
+    if (IsTrained(parameter)) add(name, parameter);
   }
   num_trained_ = tensors_.size();
   updated_ = names_;
-  for (const auto& item : buffers) {
-    if (IsRunning(item.value())) add(item.key(), item.value());
+  for (const auto& [name, buffer] : found.buffers) {
+    MakeContiguous(buffer);
+    add(name, buffer);
   }
-  num_buffers_ = tensors_.size() - num_trained_;
-  for (const auto& item : parameters) {
-    if (!Changes(item.value())) add(item.key(), item.value());
-  }
-  for (const auto& item : buffers) {
-    if (!IsRunning(item.value())) add(item.key(), item.value());
+  num_buffers_ = found.buffers.size();
+  const auto buffers =
+      tensors_.begin() + static_cast<std::ptrdiff_t>(num_trained_);
+  buckets_ = std::make_unique<GradientBuckets>(
+      std::vector<torch::Tensor>(tensors_.begin(), buffers), kBucketBytes);
+  buffers_ = std::make_unique<BufferUpdates>(
+      *module_.module, std::vector<torch::Tensor>(buffers, tensors_.end()));
+  for (const auto& [name, parameter] : found.parameters) {
+    if (!IsTrained(parameter)) add(name, parameter);
   }
   copies_ = CopiesOf(names_, tensors_);
-  std::vector<torch::Tensor> trained(
-      tensors_.begin(),
-      tensors_.begin() + static_cast<std::ptrdiff_t>(num_trained_));
-  buckets_ =
-      std::make_unique<GradientBuckets>(std::move(trained), kBucketBytes);
-  for (const auto& item : module_.module->named_modules()) {
-    auto* embedding = dynamic_cast<EmbeddingImpl*>(item.value().get());
-    if (embedding == nullptr) continue;
-    updated_.push_back(model_ + "/" + item.key() + ".weight");
+  for (const auto& [name, embedding] : EmbeddingsOf(*module_.module)) {
+    updated_.push_back(model_ + "/" + name + ".weight");
     rows_.Add(embedding, updated_.back());
   }
 }
@@ -128,19 +137,19 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
     variable.spec.shape = ShapeOf(tensors_[i]);
     variable.spec.dtype = DTypeOf(tensors_[i].scalar_type());
     variable.spec.trainable = i < num_trained_;
-    // The mean of what the replicas made of it; in asynchronous training, the
-    // sum of their changes.
+    // Such as a mask.
+    if (i >= num_trained_ && !torch::isfinite(tensors_[i]).all().item<bool>()) {
+      variable.spec.non_finite = NonFinite::kAccept;
+    }
     if (i >= num_trained_ && i < num_trained_ + num_buffers_) {
-      variable.spec.optimizer = Sgd{.learning_rate = 1.0};
+      variable.spec.optimizer = buffers_->OptimizerOf(i - num_trained_);
     }
     variable.initial = Tensor::CopyOf(ViewOf(tensors_[i].contiguous()));
   }
-  for (const auto& item : module_.module->named_modules()) {
-    auto* embedding = dynamic_cast<EmbeddingImpl*>(item.value().get());
-    if (embedding == nullptr) continue;
+  for (const auto& [name, embedding] : EmbeddingsOf(*module_.module)) {
     ModelVariable& variable = variables.emplace_back();
     variable.spec = embedding->Spec();
-    variable.spec.name = model_ + "/" + item.key() + ".weight";
+    variable.spec.name = model_ + "/" + name + ".weight";
     variable.by_rows = true;
   }
   return variables;
@@ -182,30 +191,12 @@ bool ModuleReplica::Fresh(const ModelOrder& order) const {
   return std::chrono::steady_clock::now() - refreshed_ < step_time_;
 }
 
-void ModuleReplica::PushBuffers(WorkerContext& worker, uint32_t number,
-                                bool refresh) {
-  std::vector<CopyGradient> changes;
-  buffer_changes_.clear();
-  for (size_t i = 0; i < num_buffers_; ++i) {
-    buffer_changes_.push_back(
-        (buffers_before_[i] - tensors_[num_trained_ + i]).contiguous());
-    changes.push_back({.copy = &copies_[num_trained_ + i],
-                       .gradient = ViewOf(buffer_changes_[i])});
-    // It has been written to; what is there is not what the servers have.
-    if (!refresh) copies_[num_trained_ + i].Forget();
-  }
-  buffer_update_ = worker.StartGradients(number, changes, {}, refresh);
-}
-
 void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
                                const Batches& batches, StepReport& report) {
   const Timer timer(report.compute_ns);
   const bool refresh =
       std::holds_alternative<Async>(mode.update) && !mode.prefetch;
-  buffers_before_.clear();
-  for (size_t i = 0; i < num_buffers_; ++i) {
-    buffers_before_.push_back(tensors_[num_trained_ + i].clone());
-  }
+  buffers_->Begin();
   rows_.Begin(worker, true);
   const torch::Tensor loss = batches.loss();
   const int64_t read_ns = rows_.TakeReadNs();
@@ -217,14 +208,12 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
   // The same numbers each time that the step is run, whatever order backward
   // goes in.
   const uint32_t first = worker.ReserveUpdates(
-      buckets_->size() + rows_.num_updates() + (num_buffers_ > 0 ? 1 : 0));
+      buckets_->size() + rows_.num_updates() + buffers_->num_updates());
   rows_.ExpectGradients(first + buckets_->size(), clips_);
   if (!clips_) buckets_->Begin(worker, first, copies_, refresh);
-  if (num_buffers_ > 0) {
-    const torch::NoGradGuard no_gradients;
-    PushBuffers(worker, first + buckets_->size() + rows_.num_updates(),
-                refresh);
-  }
+  buffers_->Send(worker, first + buckets_->size() + rows_.num_updates(),
+                 std::span(copies_).subspan(num_trained_, num_buffers_),
+                 mode.update, refresh);
   loss.backward();
   if (clips_) {
     // The client clips it, as one update: what it is scaled by depends on all
@@ -243,19 +232,19 @@ void ModuleReplica::FinishUpdates(StepReport& report) {
   const Timer timer(report.push_ns);
   whole_update_.Wait();
   buckets_->Finish();
-  buffer_update_.Wait();
+  buffers_->Finish();
   rows_.Finish();
 }
 
 void ModuleReplica::Abandon() noexcept {
   whole_update_ = PendingCall();
   buckets_->Abandon();
-  buffer_update_ = PendingCall();
+  buffers_->Abandon();
   rows_.Abandon();
   refreshed_ = Time();
 }
 
-void ModuleReplica::SwapBuffers() {
+void ModuleReplica::SwapAhead() {
   const torch::NoGradGuard no_gradients;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const torch::Tensor old = tensors_[i].data();
@@ -298,7 +287,7 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
           const Timer timer(report.pull_ns);
           ahead.Wait();
         }
-        SwapBuffers();
+        SwapAhead();
       }
       current = async;
       step_time_ = std::chrono::steady_clock::now() - start;

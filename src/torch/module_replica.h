@@ -18,6 +18,7 @@
 
 #include "capstan/torch.h"
 #include "capstan/trainer.h"
+#include "torch/buffer_updates.h"
 #include "torch/gradient_buckets.h"
 #include "torch/row_source.h"
 
@@ -26,7 +27,8 @@ namespace capstan {
 class ModuleReplica : public ModelReplica {
  public:
   // Throws kInvalidArgument for a module that cannot be trained so: one with
-  // parameters of a type that has no gradients here.
+  // parameters of a type that has no gradients here, or with two in the same
+  // memory.
   ModuleReplica(std::string model, TorchModule module,
                 std::shared_ptr<const TorchOptions> options);
   ~ModuleReplica() override;
@@ -77,28 +79,27 @@ class ModuleReplica : public ModelReplica {
   bool Fresh(const ModelOrder& order) const;
   void TrainBatch(WorkerContext& worker, const TrainMode& mode,
                   const Batches& batches, StepReport& report);
-  // Sends the changes of the buffers, as an update `number`.
-  void PushBuffers(WorkerContext& worker, uint32_t number, bool refresh);
   // Waits for what the last batch has sent.
   void FinishUpdates(StepReport& report);
   void Abandon() noexcept;
   // Begins a call: as many threads as the worker says, train or eval.
   void Prepare(WorkerContext& worker, bool train);
-  // Lets the parameters have the values that were read ahead.
-  void SwapBuffers();
+  // Lets the tensors have the values that were read ahead.
+  void SwapAhead();
 
   const std::string model_;
   const TorchModule module_;
   const std::shared_ptr<const TorchOptions> options_;
 
-  // Variables, in this order: parameters, buffers, those of both that do not
-  // change.
+  // Variables, in this order: parameters that are trained, buffers, other
+  // parameters.
   std::vector<std::string> names_;
   std::vector<torch::Tensor> tensors_;
   size_t num_trained_ = 0;
   size_t num_buffers_ = 0;
   std::vector<VariableCopy> copies_;
   std::unique_ptr<GradientBuckets> buckets_;
+  std::unique_ptr<BufferUpdates> buffers_;
   RowSource rows_;
   // The names of the variables that get gradients, embeddings included, and
   // whether one of them is clipped by the norm of the whole gradient, if that
@@ -107,11 +108,6 @@ class ModuleReplica : public ModelReplica {
   bool clips_ = false;
   bool knows_clips_ = false;
   PendingCall whole_update_;
-
-  // The changes of the buffers.
-  std::vector<torch::Tensor> buffers_before_;
-  std::vector<torch::Tensor> buffer_changes_;
-  PendingCall buffer_update_;
 
   // With prefetch: memory for the values of the next step.
   std::vector<torch::Tensor> ahead_;

@@ -5,6 +5,7 @@
 
 #include "capstan/error.h"
 #include "capstan/torch.h"
+#include "torch/module_tensors.h"
 
 namespace capstan {
 namespace {
@@ -14,17 +15,18 @@ struct NamedTensors {
   std::vector<torch::Tensor> tensors;
 };
 
-NamedTensors TensorsOf(const std::string& model,
-                       const torch::nn::Module& module) {
+NamedTensors VariablesOf(const std::string& model,
+                         const torch::nn::Module& module) {
   NamedTensors found;
   const auto add = [&](const auto& items) {
-    for (const auto& item : items) {
-      found.names.push_back(model + "/" + item.key());
-      found.tensors.push_back(item.value().detach());
+    for (const auto& [name, tensor] : items) {
+      found.names.push_back(model + "/" + name);
+      found.tensors.push_back(tensor.detach());
     }
   };
-  add(module.named_parameters());
-  add(module.named_buffers());
+  const ModuleTensors tensors = TensorsOf(module);
+  add(tensors.parameters);
+  add(tensors.buffers);
   return found;
 }
 
@@ -39,7 +41,7 @@ NamedTensors TensorsOf(const std::string& model,
 }  // namespace
 
 void CopyValues(Trainer& trainer, torch::nn::Module& module) {
-  const NamedTensors into = TensorsOf(trainer.model().name(), module);
+  const NamedTensors into = VariablesOf(trainer.model().name(), module);
   std::vector<Tensor> values;
   try {
     values = trainer.coordinator().ReadAll(into.names);
@@ -62,7 +64,7 @@ void CopyValues(Trainer& trainer, torch::nn::Module& module) {
 }
 
 void AssignValues(Trainer& trainer, const torch::nn::Module& module) {
-  const NamedTensors from = TensorsOf(trainer.model().name(), module);
+  const NamedTensors from = VariablesOf(trainer.model().name(), module);
   std::vector<VariableUpdate> updates;
   for (size_t i = 0; i < from.names.size(); ++i) {
     updates.push_back({from.names[i], FromTorch(from.tensors[i])});
