@@ -55,7 +55,14 @@ struct ProgressBar::State {
   bool bar = false;  // or else a line per epoch
   bool training = false;
   std::int64_t begun = 0;
+  // Until the last batch that was trained: since when in this epoch, and in all
+  // epochs.
   std::int64_t epoch_begun = 0;
+  std::int64_t last_batch = 0;
+  std::int64_t trained_ns = 0;
+  // What the epoch had when it began here: of one that goes on, not nothing.
+  std::int64_t batches_before = 0;
+  std::uint64_t examples_before = 0;
   std::int64_t last_line = 0;
   std::int64_t last_look = 0;
   std::int64_t batches = 0;
@@ -82,12 +89,21 @@ struct ProgressBar::State {
       // It is for looking at: what is wrong shows elsewhere, with its reason.
     }
   }
+  // How far the epoch is.
+  void Measure(const TrainProgress& progress, const Logs& logs,
+               const std::vector<std::string>& names) {
+    shown.done = progress.batches;
+    shown.before = batches_before;
+    shown.total = progress.batches_per_epoch;
+    shown.examples = progress.report.examples - examples_before;
+    shown.seconds = static_cast<double>(last_batch - epoch_begun) / 1e9;
+    shown.values = InOrder(logs, names);
+  }
   // Over the line that is there.
   void Redraw(const std::string& line) const {
     *terminal.out << '\r' << line << "\x1b[K" << std::flush;
   }
-  bool TimeForALine() {
-    const std::int64_t now = terminal.now();
+  bool TimeForALine(std::int64_t now) {
     if (now - last_line < kBetweenLines) return false;
     last_line = now;
     return true;
@@ -119,7 +135,9 @@ void ProgressBar::OnTrainBegin(Logs& /*logs*/) { Begin().training = true; }
 
 void ProgressBar::OnEpochBegin(int epoch, Logs& /*logs*/) {
   State& state = *state_;
-  state.epoch_begun = state.terminal.now();
+  state.epoch_begun = state.last_batch = state.terminal.now();
+  state.batches_before = trainer().progress().batches;
+  state.examples_before = trainer().progress().report.examples;
   state.last_line = 0;
   state.shown = {};
   state.Look(trainer().coordinator(), State::When::kAtBegin);
@@ -132,14 +150,12 @@ void ProgressBar::OnEpochBegin(int epoch, Logs& /*logs*/) {
 
 void ProgressBar::OnTrainBatchEnd(int64_t /*batch*/, Logs& logs) {
   State& state = *state_;
-  if (!state.bar || !state.TimeForALine()) return;
-  const TrainProgress& progress = trainer().progress();
+  const std::int64_t now = state.terminal.now();
+  state.trained_ns += now - state.last_batch;
+  state.last_batch = now;
+  if (!state.bar || !state.TimeForALine(now)) return;
   state.Look(trainer().coordinator(), State::When::kInBetween);
-  state.shown.done = progress.batches;
-  state.shown.total = progress.batches_per_epoch;
-  state.shown.examples = progress.report.examples;
-  state.shown.seconds = state.SecondsSince(state.epoch_begun);
-  state.shown.values = InOrder(logs, params().metrics);
+  state.Measure(trainer().progress(), logs, params().metrics);
   state.Redraw(
       BarLine(state.shown, state.terminal.width, state.terminal.color));
 }
@@ -148,12 +164,8 @@ void ProgressBar::OnEpochEnd(int epoch, Logs& logs) {
   State& state = *state_;
   const TrainProgress& progress = trainer().progress();
   state.Look(trainer().coordinator(), State::When::kAtEnd);
-  state.shown.done = progress.batches;
-  state.shown.total = progress.batches_per_epoch;
-  state.shown.examples = progress.report.examples;
-  state.shown.seconds = state.SecondsSince(state.epoch_begun);
-  state.shown.values = InOrder(logs, params().metrics);
-  state.batches += progress.batches;
+  state.Measure(progress, logs, params().metrics);
+  state.batches += progress.batches - state.batches_before;
   ++state.epochs;
   std::ostream& out = *state.terminal.out;
   if (state.bar) {
@@ -180,7 +192,8 @@ void ProgressBar::OnTrainEnd(Logs& /*logs*/) {
   std::ostream& out = *state.terminal.out;
   out << "trained " << state.epochs
       << (state.epochs == 1 ? " epoch, " : " epochs, ") << state.batches
-      << " steps in " << DurationText(state.SecondsSince(state.begun));
+      << " steps in "
+      << DurationText(static_cast<double>(state.trained_ns) / 1e9);
   if (!params().run_directory.empty()) {
     out << "; the run is in " << params().run_directory;
   }
@@ -195,7 +208,8 @@ void ProgressBar::OnTestBegin(Logs& /*logs*/) {
 
 void ProgressBar::ShowPieces(int64_t piece, const Logs& logs) {
   State& state = *state_;
-  if (state.training || !state.bar || !state.TimeForALine()) return;
+  if (state.training || !state.bar || !state.TimeForALine(state.terminal.now()))
+    return;
   state.shown.done = piece + 1;
   state.shown.total = params().steps;
   state.shown.seconds = state.SecondsSince(state.begun);

@@ -39,6 +39,11 @@ double PerSecond(double count, double seconds) {
   return seconds > 0 ? count / seconds : 0;
 }
 
+double SecondsPerStep(const ProgressState& state) {
+  return state.seconds / static_cast<double>(std::max<std::int64_t>(
+                             1, state.done - state.before));
+}
+
 std::vector<std::string> Tail(const ProgressState& state) {
   std::vector<std::string> tail;
   for (const auto& [name, value] : state.values) {
@@ -113,9 +118,9 @@ std::string BarLine(const ProgressState& state, std::size_t width, bool color) {
   std::string speed = fmt::format(
       "{} examples/s",
       CountText(PerSecond(static_cast<double>(state.examples), state.seconds)));
-  if (state.total && state.done > 0) {
-    const double left = state.seconds / static_cast<double>(state.done) *
-                        static_cast<double>(*state.total - state.done);
+  if (state.total && state.done > state.before) {
+    const double left =
+        SecondsPerStep(state) * static_cast<double>(*state.total - state.done);
     speed += " ETA " + DurationText(left);
   }
   return Fit(state, speed, width, color);
@@ -128,24 +133,21 @@ std::string PiecesLine(const ProgressState& state, std::size_t width,
 
 std::string DoneLine(const ProgressState& state, std::size_t width,
                      bool color) {
-  const double steps =
-      static_cast<double>(std::max<std::int64_t>(1, state.done));
   return Fit(
       state,
       fmt::format("{} {}/step {} examples/s", DurationText(state.seconds),
-                  DurationText(state.seconds / steps),
+                  DurationText(SecondsPerStep(state)),
                   CountText(PerSecond(static_cast<double>(state.examples),
                                       state.seconds))),
       width, color);
 }
 
 std::string EpochLine(int epoch, int epochs, const ProgressState& state) {
-  const double steps =
-      static_cast<double>(std::max<std::int64_t>(1, state.done));
   std::string line = fmt::format(
-      "Epoch {}/{}: {} steps in {} ({}/step, {} examples/s)", epoch + 1, epochs,
-      state.done, DurationText(state.seconds),
-      DurationText(state.seconds / steps),
+      "Epoch {}/{}: {}{} steps in {} ({}/step, {} examples/s)", epoch + 1,
+      epochs, state.done - state.before,
+      state.before > 0 ? fmt::format(" of {}", state.done) : "",
+      DurationText(state.seconds), DurationText(SecondsPerStep(state)),
       CountText(PerSecond(static_cast<double>(state.examples), state.seconds)));
   for (const std::string& item : Tail(state)) line += " - " + item;
   return line;

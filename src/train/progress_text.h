@@ -12,10 +12,11 @@
 namespace capstan {
 
 struct ProgressState {
-  std::int64_t done = 0;  // batches
+  std::int64_t done = 0;    // batches
+  std::int64_t before = 0;  // of these, those that `seconds` is without
   std::optional<std::int64_t> total;
   double seconds = 0;
-  std::uint64_t examples = 0;
+  std::uint64_t examples = 0;  // in these seconds
   // Loss and metrics, in the order in which to show them.
   std::vector<std::pair<std::string, double>> values;
   int workers = 0;                         // that are ready; 0: not shown
@@ -36,7 +37,8 @@ std::string PiecesLine(const ProgressState& state, std::size_t width,
                        bool color);
 
 // "Epoch 2/10: 1875 steps in 4.1 s (2.2 ms/step, 14,632 examples/s) - loss:
-// 0.4321": of an epoch, where there is no terminal.
+// 0.4321": of an epoch, where there is no terminal. "137 of 1875 steps" if some
+// were done before.
 std::string EpochLine(int epoch, int epochs, const ProgressState& state);
 
 // Where the time of an average step went, in nanoseconds.

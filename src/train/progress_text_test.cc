@@ -41,6 +41,23 @@ TEST(ProgressTextTest, ABarAtItsBeginningAndItsEnd) {
             "3,200 examples/s");
 }
 
+// One that goes on: what was done before took none of the time.
+TEST(ProgressTextTest, WhatWasDoneBeforeIsNoPartOfTheSpeed) {
+  ProgressState state = Quarter();
+  state.before = 369;
+  state.examples = 12'800;
+  EXPECT_EQ(BarLine(state, 60, false),
+            " 469/1875 [====>.................] 3,200 examples/s ETA 56 s");
+  EXPECT_EQ(DoneLine(state, 60, false),
+            " 469/1875 [==>...........] 4.0 s 40 ms/step 3,200 examples/s");
+  state.values.clear();
+  state.all_workers = state.workers = 0;
+  state.staleness.reset();
+  EXPECT_EQ(EpochLine(1, 10, state),
+            "Epoch 2/10: 100 of 469 steps in 4.0 s (40 ms/step, 3,200 "
+            "examples/s)");
+}
+
 TEST(ProgressTextTest, WithoutATotalThereIsNoBar) {
   ProgressState state = Quarter();
   state.total.reset();

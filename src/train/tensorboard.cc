@@ -143,6 +143,8 @@ void TensorBoard::OnTrainBatchEnd(int64_t /*batch*/, Logs& logs) {
     for (const auto& [name, value] : logs) {
       ThrowIfError(files.train->Scalar("batch_" + name, iterations, value));
     }
+    // A coordinator that is killed takes what is in memory with it.
+    ThrowIfError(files.train->Flush());
   });
 }
 

@@ -316,6 +316,34 @@ TEST(TensorBoardTest, WritesWhatWasMeasured) {
               AllOf(HasSubstr("epoch_loss"), Not(HasSubstr("linear/w"))));
 }
 
+size_t CountIn(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != text.npos;
+       at = text.find(what, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// A coordinator that is killed loses none that is in the file.
+TEST(TensorBoardTest, PointsAreInTheFileWhileTheEpochRuns) {
+  const TempDir dir;
+  TrainJob job(PlaneBatches(24, 8));
+  size_t batches = 0;
+  const auto look =
+      LambdaCallback({.on_train_batch_end = [&](std::int64_t, Logs&) {
+        const std::string run = dir / "train";
+        const std::string file = run + "/" + NamesIn(run).front();
+        EXPECT_EQ(CountIn(ContentOf(file), "batch_loss"), ++batches);
+      }});
+  job.trainer().Fit(
+      job.data,
+      TrainJob::Quiet(
+          {.epochs = 2,
+           .callbacks = {TensorBoard(dir.path(), {.update_freq = 1}), look}}));
+  EXPECT_EQ(batches, 6u);
+}
+
 TEST(TensorBoardTest, WhatCannotBeWrittenDoesNotEndTheTraining) {
   const TempDir dir;
   TrainJob job(PlaneBatches(24, 8));

@@ -1,10 +1,13 @@
 // What Fit, Evaluate and Predict show.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
+#include <stdexcept>
 
+#include "testing/temp_dir.h"
 #include "train/linear_model.h"
 
 namespace capstan {
@@ -16,6 +19,8 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using testing::PlaneBatches;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::TempDir;
 using testing::TrainJob;
 
 std::vector<std::string> LinesOf(const std::ostringstream& text) {
@@ -126,6 +131,79 @@ TEST(DisplayTest, ValidationShowsInTheLineOfTheEpoch) {
       job.data, {.validation_split = 0.25, .terminal = Into(out, 1'000'000)});
   EXPECT_THAT(out.str(),
               AllOf(HasSubstr(" - val_loss: "), Not(HasSubstr("evaluated"))));
+}
+
+// A clock that the test moves.
+struct Clock {
+  TerminalOptions Into(std::ostringstream& out) {
+    TerminalOptions terminal;
+    terminal.stream = &out;
+    terminal.now = [this] { return now; };
+    return terminal;
+  }
+  // 10 ms for each batch.
+  LambdaCallback Batches() {
+    return LambdaCallback({.on_train_batch_begin = [this](std::int64_t, Logs&) {
+      now += 10'000'000;
+    }});
+  }
+
+  std::int64_t now = 0;
+};
+
+TEST(DisplayTest, ValidationIsNoTrainingTime) {
+  struct Slow : Callback {
+    explicit Slow(Clock& of) : clock(of) {}
+    void OnTestBegin(Logs&) override { clock.now += 100'000'000'000; }
+    Clock& clock;
+  };
+  TrainJob job(PlaneBatches(80, 8));
+  const DatasetHandle other = job.AddData("other", PlaneBatches(8, 4));
+  Clock clock;
+  std::ostringstream out;
+  job.trainer().Fit(job.data, {.validation_data = other,
+                               .callbacks = {clock.Batches(), Slow(clock)},
+                               .terminal = clock.Into(out)});
+  EXPECT_THAT(
+      out.str(),
+      StartsWith("Epoch 1/1: 10 steps in 100 ms (10 ms/step, 800 examples/s)"));
+}
+
+// Of the batches that were trained before, only how many they are is shown.
+TEST(DisplayTest, AnEpochThatGoesOnShowsItsOwnSpeed) {
+  constexpr std::int64_t kBatches = 40;
+  const TempDir dir;
+  {
+    TrainJob job(PlaneBatches(8 * kBatches, 8));
+    CheckpointManager manager(job.trainer().coordinator(), dir.path());
+    const auto cut =
+        LambdaCallback({.on_train_batch_begin = [&](std::int64_t batch, Logs&) {
+          if (batch < 6) return;
+          job.trainer().SaveCheckpoint(manager);
+          throw std::runtime_error("cut off");
+        }});
+    EXPECT_THROW(
+        job.trainer().Fit(job.data, TrainJob::Quiet({.callbacks = {cut}})),
+        Error);
+  }
+  TrainJob job(PlaneBatches(8 * kBatches, 8));
+  Clock clock;
+  std::ostringstream out;
+  std::int64_t left = 0;
+  const auto count = LambdaCallback(
+      {.on_train_batch_begin = [&](std::int64_t, Logs&) { ++left; }});
+  job.trainer().Fit(job.data, {.callbacks = {clock.Batches(), count},
+                               .checkpoint = {.directory = dir.path()},
+                               .terminal = clock.Into(out)});
+  ASSERT_GT(left, 0);
+  ASSERT_LE(left, kBatches - 6);
+  const std::vector<std::string> lines = LinesOf(out);
+  EXPECT_THAT(lines.front(),
+              StartsWith(fmt::format("Epoch 1/1: {} of {} steps in {} ms (10 "
+                                     "ms/step, 800 examples/s)",
+                                     left, kBatches, 10 * left)));
+  EXPECT_THAT(lines.back(),
+              StartsWith(fmt::format("trained 1 epoch, {} steps", left)));
 }
 
 }  // namespace
