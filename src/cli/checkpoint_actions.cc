@@ -50,8 +50,8 @@ bool IsSound(const FileSystem& files, const std::string& path,
 bool Verify(const FileSystem& files, const std::string& path,
             const Checkpoint& checkpoint) {
   if (!IsSound(files, path, checkpoint)) return false;
-  fmt::print("{}: sound, step {}, {} in {} files\n", Printable(path),
-             checkpoint.manifest.step,
+  fmt::print("{}: sound, {}, {} in {} files\n", Printable(path),
+             IterationsText(checkpoint.manifest),
              SizeText(TotalBytes(checkpoint.manifest)),
              checkpoint.manifest.files.size());
   return true;
@@ -143,9 +143,9 @@ int ExportAction(const std::string& path, const std::string& out, bool slots) {
                      found.checkpoint.manifest, *to.files, to.path,
                      {.slots = slots}));
   const FileInfo info = ValueOrThrow(to.files->Stat(to.path));
-  fmt::print("{}: step {} of {}, {}\n", Printable(out),
-             found.checkpoint.manifest.step, Printable(found.checkpoint.name),
-             SizeText(info.size));
+  fmt::print("{}: {}, {}, {}\n", Printable(out),
+             Printable(found.checkpoint.name),
+             IterationsText(found.checkpoint.manifest), SizeText(info.size));
   return 0;
 }
 

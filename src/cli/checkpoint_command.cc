@@ -18,6 +18,8 @@ void AddList(CLI::App& app, Action& action) {
   command->add_option("DIR", *directories, "directories of checkpoints")
       ->required();
   command->footer(
+      "ITERATIONS are the batches that were trained. EPOCHS are the complete "
+      "epochs of\nFit; 2+31 is 2 epochs and 31 batches of the next.\n\n"
       "The exit code is 1 if one of them cannot be opened.\n\n"
       "Examples:\n  capstan checkpoint ls runs/a/checkpoints");
   command->callback([directories, &action] {

@@ -76,7 +76,8 @@ TEST_F(CheckpointCommandTest, Ls) {
   const Ran ran = Run({"ls", dir_ / "d"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, StartsWith("NAME "));
-  EXPECT_THAT(ran.out, HasSubstr("\nckpt-3        300 2023-11-15 01:13:20"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("\nckpt-3        300       - 2023-11-15 01:13:20"));
   Damage("d/ckpt-2/manifest.json");
   const Ran bad = Run({"ls", dir_ / "d"});
   EXPECT_EQ(bad.code, 1);
@@ -90,7 +91,8 @@ TEST_F(CheckpointCommandTest, ShowTheNewest) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(
       ran.out,
-      AllOf(StartsWith("ckpt-3: step 300, round 150, generation 3, save "),
+      AllOf(StartsWith("ckpt-3: 300 iterations\n"),
+            HasSubstr("\ninternal step 300, round 150, generation 3, save "),
             HasSubstr("made 2023-11-15 01:13:20 UTC by Capstan 0.1.0"),
             HasSubstr("embedding  f32[7, 4], adam with m, v\n"
                       "  rows [0:3) in server-0.safetensors, version 301, 300 "
@@ -119,8 +121,8 @@ TEST_F(CheckpointCommandTest, NoSuchPlace) {
 TEST_F(CheckpointCommandTest, Verify) {
   const Ran well = Run({"verify", "--all", dir_ / "d"});
   EXPECT_EQ(well.code, 0);
-  EXPECT_THAT(well.out, AllOf(HasSubstr("d/ckpt-1: sound, step 100"),
-                              HasSubstr("d/ckpt-3: sound, step 300")));
+  EXPECT_THAT(well.out, AllOf(HasSubstr("d/ckpt-1: sound, 100 iterations"),
+                              HasSubstr("d/ckpt-3: sound, 300 iterations")));
   Damage("d/ckpt-2/server-0.safetensors");
   Damage("d/ckpt-2/server-1.safetensors");
   EXPECT_EQ(Run({"verify", dir_ / "d"}).code, 0);  // the newest
@@ -150,7 +152,7 @@ TEST_F(CheckpointCommandTest, Export) {
   const std::string out = dir_ / "m.safetensors";
   const Ran ran = Run({"export", dir_ / "d", out});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("m.safetensors: step 300 of ckpt-3"));
+  EXPECT_THAT(ran.out, HasSubstr("m.safetensors: ckpt-3, 300 iterations"));
   const auto read = ReadSafetensors(*files_, "m.safetensors");
   ASSERT_OK(read);
   EXPECT_EQ(*read->Find("embedding"),

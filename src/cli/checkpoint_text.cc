@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "checkpoint/training_place.h"
 #include "launch/printable.h"
 
 namespace capstan {
@@ -35,6 +36,16 @@ std::string VariableText(const SavedVariable& variable) {
   return text;
 }
 
+// "2", "2+31": complete ones, and batches of the next.
+std::string EpochsText(const TrainingPlace& place) {
+  if (!place.epochs) return "-";
+  std::string text = std::to_string(place.epochs->complete);
+  if (place.epochs->batches > 0) {
+    text += fmt::format("+{}", place.epochs->batches);
+  }
+  return text;
+}
+
 std::string RecordText(const std::string& name, const std::string& value) {
   constexpr size_t kMostShown = 60;
   if (value.size() <= kMostShown) {
@@ -54,31 +65,39 @@ std::string CheckpointsTable(const std::vector<Checkpoint>& checkpoints) {
   for (const Checkpoint& checkpoint : checkpoints) {
     width = std::max(width, checkpoint.name.size());
   }
-  std::string text =
-      fmt::format("{:<{}} {:>10} {:<19} {:>10} {:>9} {:>7}\n", "NAME", width,
-                  "STEP", "CREATED (UTC)", "SIZE", "VARIABLES", "SERVERS");
+  std::string text = fmt::format(
+      "{:<{}} {:>10} {:>7} {:<19} {:>10} {:>9} {:>7}\n", "NAME", width,
+      "ITERATIONS", "EPOCHS", "CREATED (UTC)", "SIZE", "VARIABLES", "SERVERS");
   for (const Checkpoint& checkpoint : checkpoints) {
     const Manifest& manifest = checkpoint.manifest;
-    text += fmt::format("{:<{}} {:>10} {:<19} {:>10} {:>9} {:>7}\n",
-                        checkpoint.name, width, manifest.step,
-                        UtcText(manifest.created_unix_ms),
+    const TrainingPlace place = FindTraining(manifest);
+    text += fmt::format("{:<{}} {:>10} {:>7} {:<19} {:>10} {:>9} {:>7}\n",
+                        checkpoint.name, width, place.iterations,
+                        EpochsText(place), UtcText(manifest.created_unix_ms),
                         SizeText(TotalBytes(manifest)),
                         manifest.variables.size(), manifest.files.size());
   }
   return text;
 }
 
+std::string IterationsText(const Manifest& manifest) {
+  return Counted(FindTraining(manifest).iterations, "iteration");
+}
+
 std::string CheckpointText(const Checkpoint& checkpoint) {
   const Manifest& manifest = checkpoint.manifest;
+  const TrainingPlace place = FindTraining(manifest);
   std::string text = fmt::format(
-      "{}: step {}, round {}, generation {}, save {:016x}\n"
-      "made {} UTC by Capstan {}; {} in {}\n",
-      Printable(checkpoint.name), manifest.step, manifest.round,
-      manifest.generation, manifest.save_id, UtcText(manifest.created_unix_ms),
-      Printable(manifest.capstan_version), SizeText(TotalBytes(manifest)),
-      Counted(manifest.files.size(), "file"));
+      "{}: {}{}\n"
+      "made {} UTC by Capstan {}; {} in {}\n"
+      "internal step {}, round {}, generation {}, save {:016x}\n",
+      Printable(checkpoint.name), IterationsText(manifest),
+      place.epochs ? fmt::format(", epochs {}", EpochsText(place)) : "",
+      UtcText(manifest.created_unix_ms), Printable(manifest.capstan_version),
+      SizeText(TotalBytes(manifest)), Counted(manifest.files.size(), "file"),
+      manifest.step, manifest.round, manifest.generation, manifest.save_id);
   if (!manifest.applied_above.empty()) {
-    text += fmt::format("{} above step {} applied too\n",
+    text += fmt::format("{} above internal step {} applied too\n",
                         Counted(manifest.applied_above.size(), "step"),
                         manifest.step);
   }

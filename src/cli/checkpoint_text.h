@@ -10,12 +10,16 @@
 
 namespace capstan {
 
-// A table: name, step, when it was made, size, variables, servers.
+// A table: name, iterations and epochs of the training, when it was made, size,
+// variables, servers.
 std::string CheckpointsTable(const std::vector<Checkpoint>& checkpoints);
 
 // All that the manifest says, but for checksums: variables with their shards,
 // and records, of which long ones are cut.
 std::string CheckpointText(const Checkpoint& checkpoint);
+
+// "469 iterations".
+std::string IterationsText(const Manifest& manifest);
 
 // What differs; "no difference" if nothing does.
 std::string DiffText(const CheckpointDiff& diff);

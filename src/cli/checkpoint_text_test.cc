@@ -10,6 +10,7 @@
 namespace capstan {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -29,6 +30,27 @@ TEST(CheckpointTextTest, Sizes) {
   EXPECT_EQ(SizeText(999'950), "1.0 MB");
   EXPECT_EQ(SizeText(1'500'000'000), "1.5 GB");
   EXPECT_EQ(SizeText(2'000'000'000'000'000), "2000.0 TB");
+}
+
+// What a coordinator numbers, `step`, begins again with each.
+TEST(CheckpointTextTest, HowFarTheTrainingIs) {
+  std::vector<Checkpoint> checkpoints(3);
+  checkpoints[0].manifest.step = 493;
+  checkpoints[0].manifest.records = {
+      {"trainer/net", R"({"iterations": 469, "epoch": 1, "batch": 0})"}};
+  checkpoints[1].manifest.step = 40;
+  checkpoints[1].manifest.records = {
+      {"trainer/net", R"({"iterations": 500, "epoch": 1, "batch": 31})"}};
+  checkpoints[2]
+      .manifest.variables.emplace_back()
+      .shards.emplace_back()
+      .updates = 7;
+  const std::string table = CheckpointsTable(checkpoints);
+  EXPECT_THAT(table, AllOf(HasSubstr("        469       1 "),
+                           HasSubstr("        500    1+31 "),
+                           HasSubstr("          7       - ")));
+  EXPECT_THAT(CheckpointText(checkpoints[1]),
+              HasSubstr(": 500 iterations, epochs 1+31\n"));
 }
 
 // They are a user's, and may hold anything.

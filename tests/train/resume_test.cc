@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -12,6 +13,10 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error.h"
+#include "base/posix_file_system.h"
+#include "checkpoint/directory.h"
+#include "checkpoint/training_place.h"
 #include "testing/temp_dir.h"
 #include "train/linear_model.h"
 
@@ -125,6 +130,33 @@ TEST(ResumeTest, WhatIsDoneIsNotDoneAgain) {
   options.epochs = kEpochs + 1;
   third.trainer().Fit(third.data, options);
   EXPECT_EQ(third.trainer().iterations(), (kEpochs + 1) * kExamples / 8);
+}
+
+// As `capstan checkpoint ls` shows it. Steps are numbered anew by each job.
+TEST(ResumeTest, CheckpointsSayHowFarTheTrainingIs) {
+  const TempDir dir;
+  for (const int epochs : {2, kEpochs}) {
+    TrainJob job(PlaneBatches(kExamples, 8), JobOptions(false));
+    FitOptions options = Saving(dir.path(), 0);
+    options.epochs = epochs;
+    options.checkpoint.keep.max_to_keep = 0;
+    job.trainer().Fit(job.data, options);
+  }
+  const auto files = ValueOrThrow(PosixFileSystem::Open(dir.path()));
+  std::vector<std::uint64_t> iterations;
+  std::vector<std::uint64_t> epochs;
+  std::vector<std::uint64_t> steps;
+  for (const std::string& name : ValueOrThrow(ListCheckpoints(*files, ""))) {
+    const Checkpoint checkpoint = ValueOrThrow(OpenCheckpoint(*files, name));
+    const TrainingPlace place = FindTraining(checkpoint.manifest);
+    iterations.push_back(place.iterations);
+    epochs.push_back(place.epochs.value().complete);
+    EXPECT_EQ(place.epochs->batches, 0u);
+    steps.push_back(checkpoint.manifest.step);
+  }
+  EXPECT_THAT(iterations, ElementsAre(0, 30, 60, 90, 120));
+  EXPECT_THAT(epochs, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_FALSE(std::is_sorted(steps.begin(), steps.end()));
 }
 
 TEST(ResumeTest, CallbacksGoOnWithWhatTheyRemember) {
