@@ -47,7 +47,7 @@ void CheckMemory(const std::vector<Named<torch::Tensor>>& parameters) {
 }
 
 // Values come into the memory as it is.
-void MakeContiguous(torch::Tensor tensor) {
+void MakeContiguous(const torch::Tensor& tensor) {
   if (!tensor.is_contiguous()) tensor.set_data(tensor.data().contiguous());
 }
 
