@@ -82,12 +82,15 @@ struct ImportOptions {
 // Values only: the optimizers of these variables begin anew, as what they
 // remember travels in checkpoints alone (of a file that was exported with
 // slots, those are `unexpected`). f64, f32, f16 and bf16 become one another,
-// rounded to nearest; any other type must be the variable's own.
+// rounded to nearest; any other type must be the variable's own. Of an .npz,
+// i1, i2 and u2 are i32, and u4 is i64. Tensors for which there is no variable
+// may be of any type.
 //
 // As Restore it waits for functions that run, and no new one runs until it
 // returns; all is staged on the servers and verified before anything changes; a
-// piece at a time is in memory here. Throws kInvalidArgument for another
-// suffix, or for what Capstan cannot read; kNotFound; kDataLoss, naming file
+// piece at a time is in memory here, or an array of an .npz that is in Fortran
+// order. Throws kInvalidArgument for another suffix, or for a tensor of a type
+// that Capstan cannot read; kNotFound; kDataLoss, naming file
 // and tensor; kFailedPrecondition, naming the variables, if one is missing or
 // has another shape or type; kOutOfRange for a finite value that its new type
 // could only have as infinity. Any thread may call it.

@@ -439,7 +439,8 @@ class CAPSTAN_EXPORT Dataset {
   // image, and "y", an i64 scalar; no "y" without a path of labels.
   static Dataset Idx(std::string images, std::string labels,
                      IdxOptions options = {});
-  // The rows of an array that NumPy has saved, as `name`.
+  // The rows of an array that NumPy has saved, as `name`. Of its integers, i1,
+  // i2 and u2 become i32, and u4 becomes i64.
   static Dataset Npy(std::string path, std::string name);
 
   // The rows along the first axis of these tensors, which have equally many;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -6,6 +7,8 @@
 #include "checkpoint/shown_text.h"
 #include "checkpoint/tensor_file.h"
 #include "checkpoint/zip_reader.h"
+#include "tensor/buffer.h"
+#include "tensor/npy_elements.h"
 #include "tensor/npy_header.h"
 #include "tensor/view.h"
 
@@ -18,7 +21,7 @@ constexpr std::string_view kSuffix = ".npy";
 
 struct NpyMember {
   ZipMember zip;
-  size_t header_bytes = 0;
+  NpyHeader header;
 };
 
 class NpzFile final : public TensorFile {
@@ -32,18 +35,44 @@ class NpzFile final : public TensorFile {
 
  private:
   absl::Status ReadTensor(size_t index, const Take& take) const override {
-    const NpyMember& member = members_[index];
-    ZipMemberStream stream(*file_, member.zip);
+    const NpyHeader& header = members_[index].header;
+    ZipMemberStream stream(*file_, members_[index].zip);
     std::vector<std::byte> piece(kPieceBytes);
     CAPSTAN_RETURN_IF_ERROR(
-        stream.Next(MutableBytes(piece).first(member.header_bytes)).status());
+        stream.Next(MutableBytes(piece).first(header.size)).status());
+    if (header.fortran_order) return ReadWhole(header, stream, take);
+    std::vector<std::byte> decoded;
     for (uint64_t offset = 0;;) {
       const absl::StatusOr<size_t> got = stream.Next(piece);
       CAPSTAN_RETURN_IF_ERROR(got.status());
       if (*got == 0) return absl::OkStatus();
-      CAPSTAN_RETURN_IF_ERROR(take(offset, Bytes(piece).first(*got)));
-      offset += *got;
+      Bytes elements = Bytes(piece).first(*got);
+      if (!IsPlain(header)) {
+        decoded.resize(*got / header.stored_size * SizeOf(header.dtype));
+        DecodeNpy(header, elements, decoded);
+        elements = decoded;
+      }
+      CAPSTAN_RETURN_IF_ERROR(take(offset, elements));
+      offset += elements.size();
     }
+  }
+
+  // In Fortran order even the first row is spread over the whole file.
+  static absl::Status ReadWhole(const NpyHeader& header,
+                                ZipMemberStream& stream, const Take& take) {
+    absl::StatusOr<Buffer> stored =
+        Buffer::Allocate(StoredBytes(header), Fill::kNone);
+    CAPSTAN_RETURN_IF_ERROR(stored.status());
+    CAPSTAN_RETURN_IF_ERROR(stream.Next(stored->mutable_bytes()).status());
+    const absl::StatusOr<Tensor> tensor =
+        MakeNpyTensor(header, *std::move(stored));
+    CAPSTAN_RETURN_IF_ERROR(tensor.status());
+    const Bytes elements = tensor->view().bytes();
+    for (size_t offset = 0; offset < elements.size(); offset += kPieceBytes) {
+      const size_t size = std::min(kPieceBytes, elements.size() - offset);
+      CAPSTAN_RETURN_IF_ERROR(take(offset, elements.subspan(offset, size)));
+    }
+    return absl::OkStatus();
   }
 
   const std::unique_ptr<ReadableFile> file_;
@@ -56,7 +85,7 @@ absl::StatusOr<NpyHeader> ReadHeader(const ReadableFile& file,
   absl::StatusOr<NpyHeader> header = ReadNpyHeader(
       [&stream](MutableBytes buffer) { return stream.Next(buffer); });
   CAPSTAN_RETURN_IF_ERROR(header.status());
-  const uint64_t data = ByteSize(header->dtype, header->shape);
+  const uint64_t data = StoredBytes(*header);
   if (CheckedAdd(data, header->size) == member.bytes) return header;
   return absl::DataLossError(
       absl::StrCat("the ", member.bytes, " bytes of its file are not those of ",
@@ -70,17 +99,20 @@ absl::StatusOr<std::unique_ptr<TensorFile>> Open(
   std::vector<FileTensor> tensors;
   std::vector<NpyMember> places;
   for (ZipMember& member : *members) {
-    if (!member.name.ends_with(kSuffix)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("member ", Shown(member.name),
-                       ": it is no array, as its name does not end in .npy"));
+    // Not an array, so nobody can want it.
+    if (!member.name.ends_with(kSuffix)) continue;
+    FileTensor& tensor = tensors.emplace_back();
+    tensor.name.assign(member.name, 0, member.name.size() - kSuffix.size());
+    absl::StatusOr<NpyHeader> header = ReadHeader(*file, member);
+    if (absl::IsInvalidArgument(header.status())) {
+      tensor.unreadable = std::string(header.status().message());
+      header = NpyHeader();
     }
-    const std::string name(member.name, 0, member.name.size() - kSuffix.size());
-    const absl::StatusOr<NpyHeader> header = ReadHeader(*file, member);
-    CAPSTAN_RETURN_IF_ERROR(
-        WithContext(header.status(), absl::StrCat("tensor ", Shown(name))));
-    tensors.push_back({name, header->dtype, header->shape});
-    places.push_back({std::move(member), header->size});
+    CAPSTAN_RETURN_IF_ERROR(WithContext(
+        header.status(), absl::StrCat("tensor ", Shown(tensor.name))));
+    tensor.dtype = header->dtype;
+    tensor.shape = header->shape;
+    places.push_back({std::move(member), *std::move(header)});
   }
   return std::make_unique<NpzFile>(std::move(file), path, std::move(tensors),
                                    std::move(places));

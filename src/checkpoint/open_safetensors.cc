@@ -13,7 +13,7 @@ constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 std::vector<FileTensor> TensorsOf(const SafetensorsHeader& header) {
   std::vector<FileTensor> tensors;
   for (const SafetensorsEntry& entry : header.entries) {
-    tensors.push_back({entry.name, entry.dtype, entry.shape});
+    tensors.push_back({entry.name, entry.dtype, entry.shape, entry.unreadable});
   }
   return tensors;
 }
@@ -47,7 +47,7 @@ class SafetensorsPieces final : public TensorFile {
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenSafetensors(
     std::unique_ptr<ReadableFile> file, std::string_view path) {
   absl::StatusOr<SafetensorsFile> opened =
-      SafetensorsFile::Open(std::move(file), path);
+      SafetensorsFile::Open(std::move(file), path, UnknownDTypes::kKeep);
   CAPSTAN_RETURN_IF_ERROR(opened.status());
   return std::make_unique<SafetensorsPieces>(*std::move(opened), path);
 }

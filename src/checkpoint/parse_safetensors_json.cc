@@ -30,6 +30,13 @@ enum class Place {
   kEnd,
 };
 
+// The dtypes that there are, for messages.
+std::string AllNames() {
+  return absl::StrJoin(kAllDTypes, ", ", [](std::string* text, DType dtype) {
+    text->append(SafetensorsName(dtype));
+  });
+}
+
 // A tensor while it is described.
 struct Description {
   std::string name;
@@ -42,6 +49,8 @@ struct Description {
 // Each event returns false to stop; then status() says why.
 class Handler final : public nlohmann::json_sax<Json> {
  public:
+  explicit Handler(UnknownDTypes unknown) : unknown_(unknown) {}
+
   const absl::Status& status() const { return status_; }
   SafetensorsHeader& header() { return header_; }
 
@@ -167,22 +176,30 @@ class Handler final : public nlohmann::json_sax<Json> {
     const auto dtype = std::find_if(
         kAllDTypes.begin(), kAllDTypes.end(),
         [&](DType known) { return SafetensorsName(known) == tensor_.dtype; });
+    std::string unreadable;
     if (dtype == kAllDTypes.end()) {
-      return Stop(absl::StrCat("Capstan has no dtype ", Shown(tensor_.dtype)),
-                  absl::StatusCode::kInvalidArgument);
+      unreadable =
+          absl::StrCat("dtype ", Shown(tensor_.dtype),
+                       " is not supported: convert it to one of ", AllNames());
+      if (unknown_ == UnknownDTypes::kRefuse) {
+        return Stop(unreadable, absl::StatusCode::kInvalidArgument);
+      }
     }
     const absl::StatusOr<Shape> shape = MakeShape(tensor_.dims);
     if (!shape.ok()) {
       return Stop(std::string(shape.status().message()), shape.status().code());
     }
-    header_.entries.push_back({.name = std::move(tensor_.name),
-                               .dtype = *dtype,
-                               .shape = *shape,
-                               .begin = tensor_.offsets[0],
-                               .end = tensor_.offsets[1]});
+    header_.entries.push_back(
+        {.name = std::move(tensor_.name),
+         .dtype = unreadable.empty() ? *dtype : DType::kF32,
+         .shape = *shape,
+         .begin = tensor_.offsets[0],
+         .end = tensor_.offsets[1],
+         .unreadable = std::move(unreadable)});
     return true;
   }
 
+  const UnknownDTypes unknown_;
   Place place_ = Place::kStart;
   std::string key_;  // the last one in this object; "" if none
   std::set<std::string> names_;
@@ -193,7 +210,8 @@ class Handler final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json) {
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json,
+                                                       UnknownDTypes unknown) {
   // The format wants it, and the parser would pass over a byte order mark.
   if (!json.starts_with('{')) {
     return absl::DataLossError("header: it does not begin with {");
@@ -202,7 +220,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json) {
   if (json.find('\0') != json.npos) {
     return absl::DataLossError("header: it holds a NUL");
   }
-  Handler handler;
+  Handler handler(unknown);
   if (!Json::sax_parse(json.begin(), json.end(), &handler)) {
     return handler.status();
   }

@@ -39,13 +39,14 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const FileSystem& files,
 }
 
 absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(
-    std::unique_ptr<ReadableFile> opened, std::string_view path) {
+    std::unique_ptr<ReadableFile> opened, std::string_view path,
+    UnknownDTypes unknown) {
   SafetensorsFile file(std::string(path), std::move(opened));
-  CAPSTAN_RETURN_IF_ERROR(InFile(file.ReadHeader(), path));
+  CAPSTAN_RETURN_IF_ERROR(InFile(file.ReadHeader(unknown), path));
   return file;
 }
 
-absl::Status SafetensorsFile::ReadHeader() {
+absl::Status SafetensorsFile::ReadHeader(UnknownDTypes unknown) {
   const absl::StatusOr<uint64_t> size = file_->Size();
   CAPSTAN_RETURN_IF_ERROR(size.status());
   if (*size < kLengthBytes) {
@@ -68,7 +69,8 @@ absl::Status SafetensorsFile::ReadHeader() {
   std::string json(length, '\0');
   CAPSTAN_RETURN_IF_ERROR(
       ReadAll(kLengthBytes, std::as_writable_bytes(std::span(json))));
-  absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsJson(json);
+  absl::StatusOr<SafetensorsHeader> header =
+      ParseSafetensorsJson(json, unknown);
   CAPSTAN_RETURN_IF_ERROR(header.status());
   header_ = *std::move(header);
   data_begin_ = kLengthBytes + length;

@@ -69,9 +69,11 @@ class SafetensorsFile {
   // Reads and checks the header. Fails as ReadSafetensors.
   static absl::StatusOr<SafetensorsFile> Open(const FileSystem& files,
                                               std::string_view path);
-  // The same of a file that is open; `path` is how errors call it.
+  // The same of a file that is open; `path` is how errors call it. Entries of
+  // unknown dtypes that are kept must not be read.
   static absl::StatusOr<SafetensorsFile> Open(
-      std::unique_ptr<ReadableFile> file, std::string_view path);
+      std::unique_ptr<ReadableFile> file, std::string_view path,
+      UnknownDTypes unknown = UnknownDTypes::kRefuse);
 
   const SafetensorsHeader& header() const { return header_; }
 
@@ -89,7 +91,7 @@ class SafetensorsFile {
   SafetensorsFile(std::string path, std::unique_ptr<ReadableFile> file)
       : path_(std::move(path)), file_(std::move(file)) {}
 
-  absl::Status ReadHeader();
+  absl::Status ReadHeader(UnknownDTypes unknown);
   absl::Status ReadAll(uint64_t offset, MutableBytes buffer) const;
 
   std::string path_;

@@ -35,6 +35,7 @@ struct SafetensorsEntry {
   Shape shape;
   uint64_t begin = 0;
   uint64_t end = 0;
+  std::string unreadable = {};  // as FileTensor::unreadable
 
   friend bool operator==(const SafetensorsEntry&,
                          const SafetensorsEntry&) = default;
@@ -54,13 +55,15 @@ absl::StatusOr<std::string> EncodeSafetensorsHeader(
 // What the JSON of a file says, before any of it is believed: the tensors in
 // the order in which they are described, their places unchecked. DataLoss,
 // saying where, if it is not such JSON; InvalidArgument, naming the tensor, for
-// a dtype that Capstan does not have or a shape that is too large. Takes no
-// more memory than a few times the text.
-absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json);
+// a dtype that Capstan does not have, unless it is to be kept as unreadable, or
+// a shape that is too large. Takes no more memory than a few times the text.
+enum class UnknownDTypes { kRefuse, kKeep };
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(
+    std::string_view json, UnknownDTypes unknown = UnknownDTypes::kRefuse);
 
 // Brings the entries into the order of their data. DataLoss, naming the
-// tensor, unless each has the size of its dtype and shape and they fill
-// [0, data_size) without hole or overlap.
+// tensor, unless each that can be read has the size of its dtype and shape and
+// they fill [0, data_size) without hole or overlap.
 absl::Status PlaceSafetensors(std::vector<SafetensorsEntry>& entries,
                               uint64_t data_size);
 

@@ -153,6 +153,21 @@ TEST(SafetensorsHeaderTest, RefusesWhatCapstanDoesNotHave) {
               StatusIs(kInvalidArgument, HasSubstr("\"w\"")));
 }
 
+TEST(SafetensorsHeaderTest, KeepsUnknownDTypesIfItIsTold) {
+  const auto header = ParseSafetensorsJson(
+      Tensor(R"("dtype":"U16","shape":[3],"data_offsets":[0,6])"),
+      UnknownDTypes::kKeep);
+  ASSERT_OK(header);
+  ASSERT_EQ(header->entries.size(), 1u);
+  EXPECT_THAT(header->entries[0].unreadable, HasSubstr("dtype \"U16\""));
+  // Only its size is unknown.
+  std::vector<SafetensorsEntry> entries = header->entries;
+  EXPECT_OK(PlaceSafetensors(entries, 6));
+  EXPECT_THAT(PlaceSafetensors(entries, 7), StatusIs(kDataLoss));
+  entries[0].begin = 7;
+  EXPECT_THAT(PlaceSafetensors(entries, 6), StatusIs(kDataLoss));
+}
+
 TEST(SafetensorsHeaderTest, LongNamesAreCutInMessages) {
   const std::string name(1000, 'x');
   const absl::Status status =

@@ -40,9 +40,14 @@ const FileTensor* TensorFile::Find(std::string_view tensor) const {
 
 absl::Status TensorFile::Read(std::string_view tensor, const Take& take) const {
   const auto found = index_.find(tensor);
-  absl::Status status = absl::NotFoundError("the file has it not");
-  if (found != index_.end()) {
-    const bool bools = tensors_[found->second].dtype == DType::kBool;
+  absl::Status status;
+  if (found == index_.end()) {
+    status = absl::NotFoundError("the file does not have it");
+  } else if (const FileTensor& one = tensors_[found->second];
+             !one.unreadable.empty()) {
+    status = absl::InvalidArgumentError(one.unreadable);
+  } else {
+    const bool bools = one.dtype == DType::kBool;
     status = ReadTensor(found->second,
                         [&](uint64_t offset, Bytes piece) -> absl::Status {
                           if (bools) CAPSTAN_RETURN_IF_ERROR(CheckBools(piece));

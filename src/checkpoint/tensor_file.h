@@ -2,7 +2,7 @@
 //
 // Functions block. Errors name the file, and the tensor if it is about one.
 // What does not fit together is DataLoss; InvalidArgument is for what Capstan
-// does not have, as a dtype.
+// does not have. A tensor of such a dtype is listed, and only reading it fails.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class TensorFile : public TensorSource {
   // Null if there is none. Lives as long as this.
   const FileTensor* Find(std::string_view tensor) const;
 
-  // NotFound if there is no such tensor.
+  // NotFound if there is no such tensor, InvalidArgument if it is unreadable.
   absl::Status Read(std::string_view tensor, const Take& take) const final;
 
  protected:
@@ -54,7 +54,8 @@ absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensorFile(
     TensorFormat format);
 
 // The same of one format. NumPy's .npz is a zip archive of .npy files, whose
-// checksums are compared.
+// checksums are compared; other members are ignored. An array in Fortran order
+// is in memory as a whole while it is read.
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenSafetensors(
     std::unique_ptr<ReadableFile> file, std::string_view path);
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenNpz(

@@ -118,6 +118,75 @@ TEST(TensorFileTest, AnEmptyArchiveHasNoTensors) {
                        AllOf(HasSubstr("\"in\""), HasSubstr("\"a\""))));
 }
 
+// A tensor of a type that Capstan does not have, beside one of which it has.
+TEST(TensorFileTest, WhatCannotBeReadIsInNobodysWay) {
+  const Tensor w = Tensor::FromValues({2}, {1.0f, 2.0f});
+  std::string text = NpyOf(Tensor::Zeros(DType::kI64, {2}));
+  text.replace(text.find("'<i8', "), 7, "'<U16',");
+  const MemoryFile npz(
+      ZipOf({Member("notes.txt", "text"), Member("u.npy", text),
+             Member("w.npy", NpyOf(w))}));
+  std::string json =
+      R"({"u":{"dtype":"U16","shape":[3],"data_offsets":[0,6]},)"
+      R"("w":{"dtype":"F32","shape":[2],"data_offsets":[6,14]}})";
+  std::string file;
+  testing::PutNumber(file, uint64_t{json.size()});
+  const MemoryFile safetensors(file + json + "123456" +
+                               std::string(AsText(w.view().bytes())));
+  const auto expect = [&](const MemoryFile& memory, TensorFormat format,
+                          const std::string& type) {
+    const auto opened = memory.OpenAs(format);
+    ASSERT_OK(opened);
+    ASSERT_EQ((*opened)->tensors().size(), 2u);
+    EXPECT_EQ(*ReadWhole(**opened, "w"), w);
+    ASSERT_NE((*opened)->Find("u"), nullptr);
+    EXPECT_THAT((*opened)->Find("u")->unreadable, HasSubstr(type));
+    EXPECT_THAT(
+        (*opened)->Read("u", nullptr),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("read \"in\": tensor \"u\": "),
+                       HasSubstr(type), HasSubstr("not supported: convert"))));
+  };
+  expect(npz, TensorFormat::kNpz, "'<U16'");
+  expect(safetensors, TensorFormat::kSafetensors, "\"U16\"");
+}
+
+TEST(TensorFileTest, ArraysOfOtherOrdersAndTypesAreDecoded) {
+  // Several pieces.
+  constexpr int kRows = 1000;
+  constexpr int kColumns = 1000;
+  std::string rows;
+  std::string columns;
+  Tensor values = Tensor::Zeros(DType::kI32, {kRows, kColumns});
+  const auto ints = values.MutableValues<int32_t>();
+  const auto put = [](std::string& to, int value) {
+    to.push_back(static_cast<char>(value >> 8));
+    to.push_back(static_cast<char>(value & 0xff));
+  };
+  const auto value_at = [](int i, int j) { return (i * 77 + j * 13) % 65'536; };
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      put(rows, value_at(i, j));
+      put(columns, value_at(j, i));
+      ints[static_cast<size_t>(i * kColumns + j)] = value_at(i, j);
+    }
+  }
+  const auto npy = [](const std::string& order, const std::string& elements) {
+    const std::string dict = "{'descr': '>u2', 'fortran_order': " + order +
+                             ", 'shape': (1000, 1000), }";
+    std::string text = "\x93NUMPY";
+    text += {'\1', '\0', static_cast<char>(dict.size()), '\0'};
+    return text + dict + elements;
+  };
+  const MemoryFile memory(
+      ZipOf({Member("rows.npy", npy("False", rows), true),
+             Member("columns.npy", npy("True", columns), true)}));
+  const auto file = memory.OpenAs(TensorFormat::kNpz);
+  ASSERT_OK(file);
+  EXPECT_TRUE(*ReadWhole(**file, "rows") == values);
+  EXPECT_TRUE(*ReadWhole(**file, "columns") == values);
+}
+
 TEST(TensorFileTest, WhatTakeSaysIsPassedOnAndEndsIt) {
   const MemoryFile memory(
       ZipOf({Member("a.npy", NpyOf(Large(DType::kI64)), true)}));

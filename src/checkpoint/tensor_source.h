@@ -18,6 +18,9 @@ struct FileTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
+  // Why its elements cannot be read, if Capstan does not have their type; then
+  // dtype and shape say nothing.
+  std::string unreadable = {};
 };
 
 // Thread-safe.

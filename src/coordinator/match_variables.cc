@@ -103,6 +103,10 @@ absl::StatusOr<VariableMatches> MatchVariables(
       continue;
     }
     const FileTensor& one = offered[found->second];
+    if (!one.unreadable.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("variable '", spec.name, "': ", one.unreadable));
+    }
     if (!Fits(one, spec, rules)) {
       others.push_back(absl::StrCat(
           "'", spec.name, "' is ", Describe(one.dtype, one.shape), " in the ",

@@ -34,8 +34,9 @@ struct VariableMatches {
 };
 
 // `offered` have each name once. FailedPrecondition, naming the variables, if
-// one is missing or has another shape or dtype; InvalidArgument for a pattern
-// that is like none of either, unless `names` are given.
+// one is missing or has another shape or dtype; InvalidArgument for one that is
+// unreadable, and for a pattern that is like none of either, unless `names` are
+// given.
 absl::StatusOr<VariableMatches> MatchVariables(
     const std::vector<FileTensor>& offered, const ShardMap& map,
     const MatchRules& rules);

@@ -77,5 +77,19 @@ TEST(PlanImportTest, OnlyVariablesWithThePrefixAreMissing) {
                        HasSubstr("the file has no variable 'a/w', 'b/w'")));
 }
 
+TEST(PlanImportTest, WhatCannotBeReadMattersOnlyIfItIsWanted) {
+  const ShardMap map =
+      MapOf({{.name = "w", .shape = {3}}, {.name = "u", .shape = {3}}}, 1, 1);
+  const std::vector<FileTensor> tensors = {
+      {"w", DType::kF32, {3}},
+      {"u", DType::kF32, {3}, "dtype \"U16\" is not supported"}};
+  const auto plan = PlanImport(tensors, map, {.only = {"w"}}, nullptr);
+  ASSERT_OK(plan);
+  EXPECT_THAT(plan->restore.report.restored, ElementsAre("w"));
+  EXPECT_THAT(PlanImport(tensors, map, {}, nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "variable 'u': dtype \"U16\" is not supported"));
+}
+
 }  // namespace
 }  // namespace capstan

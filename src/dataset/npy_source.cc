@@ -1,4 +1,4 @@
-// NPY: a header (tensor/npy_header.h), and the elements.
+// NPY: a header (tensor/npy_header.h), and the elements (npy_elements.h).
 #include <memory>
 #include <utility>
 
@@ -7,8 +7,8 @@
 #include "dataset/input_stream.h"
 #include "dataset/loaded_source.h"
 #include "dataset/operations.h"
+#include "tensor/npy_elements.h"
 #include "tensor/npy_header.h"
-#include "tensor/tensor.h"
 #include "tensor/view.h"
 
 namespace capstan {
@@ -30,13 +30,14 @@ std::shared_ptr<const Block> Load(const std::string& path,
                                   const std::string& name) {
   const auto file = ValueOrThrow(InputStream::Open(path));
   const NpyHeader header = ReadHeader(path, *file);
-  Buffer elements =
-      ValueOrThrow(file->ReadRest(ByteSize(header.dtype, header.shape)));
-  const Tensor tensor =
-      ValueOrThrow(MakeTensor(header.dtype, header.shape, std::move(elements)));
+  Buffer stored = ValueOrThrow(file->ReadRest(StoredBytes(header)));
+  absl::StatusOr<Tensor> made = MakeNpyTensor(header, std::move(stored));
+  ThrowIfError(WithContext(made.status(), path));
+  const Tensor tensor = *std::move(made);
   const absl::Status status = CheckValues(tensor.view(), header.dtype);
-  if (!status.ok())
+  if (!status.ok()) {
     Damaged(path, {status.message().data(), status.message().size()});
+  }
   return RowsOf({{name, tensor}});
 }
 

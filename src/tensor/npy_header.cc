@@ -18,14 +18,23 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-constexpr std::array<std::pair<absl::string_view, DType>, 7> kTypes = {{
-    {"<f4", DType::kF32},
-    {"<f8", DType::kF64},
-    {"<f2", DType::kF16},
-    {"<i4", DType::kI32},
-    {"<i8", DType::kI64},
-    {"|u1", DType::kU8},
-    {"|b1", DType::kBool},
+// The types that can be read, without their byte order, and as which.
+struct StoredType {
+  absl::string_view name;
+  DType dtype;
+};
+constexpr std::array<StoredType, 11> kTypes = {{
+    {"f4", DType::kF32},
+    {"f8", DType::kF64},
+    {"f2", DType::kF16},
+    {"i4", DType::kI32},
+    {"i8", DType::kI64},
+    {"u1", DType::kU8},
+    {"b1", DType::kBool},
+    {"i1", DType::kI32},
+    {"i2", DType::kI32},
+    {"u2", DType::kI32},
+    {"u4", DType::kI64},
 }};
 
 absl::string_view ToAbsl(std::string_view text) {
@@ -54,17 +63,34 @@ absl::StatusOr<std::string_view> ValueOf(std::string_view dict,
   return blank == rest.npos ? std::string_view() : rest.substr(blank);
 }
 
-absl::StatusOr<DType> TypeOf(std::string_view dict) {
+// Puts the type of the elements into `header`.
+absl::Status ReadType(std::string_view dict, NpyHeader& header) {
   const absl::StatusOr<std::string_view> value = ValueOf(dict, "descr");
   CAPSTAN_RETURN_IF_ERROR(value.status());
+  if (value->starts_with('[')) {
+    return absl::InvalidArgumentError(
+        "structured arrays are not supported: save each field as an array");
+  }
+  const size_t close = value->find('\'', 1);
+  if (!value->starts_with('\'') || close == value->npos || close < 2) {
+    return absl::DataLossError("the type in the header is malformed");
+  }
+  const std::string_view type = value->substr(1, close - 1);
+  const bool has_order = std::string_view("<>|=").find(type[0]) != type.npos;
   std::vector<absl::string_view> names;
   for (const auto& [name, dtype] : kTypes) {
-    if (value->starts_with(absl::StrCat("'", name, "'"))) return dtype;
     names.push_back(name);
+    if (!has_order || ToAbsl(type.substr(1)) != name) continue;
+    header.dtype = dtype;
+    header.stored_size = static_cast<size_t>(name[1] - '0');
+    header.is_signed = name[0] != 'u';
+    header.big_endian = type[0] == '>' && header.stored_size > 1;
+    return absl::OkStatus();
   }
-  return absl::DataLossError(absl::StrCat(
-      "the type \"", absl::CEscape(ToAbsl(value->substr(0, 8))),
-      "\" cannot be read: convert it to one of ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "elements of type '", absl::CHexEscape(ToAbsl(type.substr(0, 60))),
+      "' are not supported: convert the array to one of ",
+      absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<Shape> ShapeOf(std::string_view dict) {
@@ -93,20 +119,23 @@ absl::StatusOr<Shape> ShapeOf(std::string_view dict) {
   return shape;
 }
 
-absl::Status CheckOrder(std::string_view dict, const Shape& shape) {
+absl::StatusOr<bool> IsFortranOrder(std::string_view dict) {
   const absl::StatusOr<std::string_view> value = ValueOf(dict, "fortran_order");
   CAPSTAN_RETURN_IF_ERROR(value.status());
-  // With one axis the orders are the same.
-  if (value->starts_with("False") || shape.rank() < 2) return absl::OkStatus();
-  return absl::DataLossError(
-      "the array is in Fortran's order: save numpy.ascontiguousarray of it");
+  if (value->starts_with("True")) return true;
+  if (value->starts_with("False")) return false;
+  return absl::DataLossError("the order in the header is malformed");
 }
 
 }  // namespace
 
+size_t StoredBytes(const NpyHeader& header) {
+  return static_cast<size_t>(header.shape.num_elements()) * header.stored_size;
+}
+
 absl::StatusOr<size_t> NpyHeaderSize(std::string_view start) {
   if (!start.starts_with(kMagic) || start.size() < kNpyStart) {
-    return absl::DataLossError("this is no .npy file");
+    return absl::DataLossError("not an .npy file");
   }
   const size_t version = ByteAt(start, 6);
   if (version < 1 || version > 3) {
@@ -132,12 +161,17 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
   }
   const size_t prefix = PrefixSize(start);
   const std::string_view dict = start.substr(prefix, *size - prefix);
-  const absl::StatusOr<DType> dtype = TypeOf(dict);
-  CAPSTAN_RETURN_IF_ERROR(dtype.status());
+  NpyHeader header;
+  header.size = *size;
+  CAPSTAN_RETURN_IF_ERROR(ReadType(dict, header));
   const absl::StatusOr<Shape> shape = ShapeOf(dict);
   CAPSTAN_RETURN_IF_ERROR(shape.status());
-  CAPSTAN_RETURN_IF_ERROR(CheckOrder(dict, *shape));
-  return NpyHeader{.dtype = *dtype, .shape = *shape, .size = *size};
+  header.shape = *shape;
+  const absl::StatusOr<bool> fortran = IsFortranOrder(dict);
+  CAPSTAN_RETURN_IF_ERROR(fortran.status());
+  // With one axis the orders are the same.
+  header.fortran_order = *fortran && shape->rank() > 1;
+  return header;
 }
 
 absl::StatusOr<NpyHeader> ReadNpyHeader(
@@ -158,12 +192,14 @@ absl::StatusOr<NpyHeader> ReadNpyHeader(
 std::string EncodeNpyHeader(DType dtype, const Shape& shape) {
   constexpr size_t kAlignment = 64;
   constexpr size_t kPrefix = 10;
-  absl::string_view name = "invalid";
-  for (const auto& [known, type] : kTypes) {
-    if (type == dtype) name = known;
+  std::string type = "invalid";
+  for (const auto& [name, held] : kTypes) {
+    if (held != dtype) continue;
+    type = absl::StrCat(SizeOf(dtype) == 1 ? "|" : "<", name);
+    break;  // the first one is as wide
   }
   std::string text = absl::StrCat(
-      "{'descr': '", name, "', 'fortran_order': False, 'shape': (",
+      "{'descr': '", type, "', 'fortran_order': False, 'shape': (",
       absl::StrJoin(shape.dims(), ", "), shape.rank() == 1 ? ",), }" : "), }");
   while ((kPrefix + text.size() + 1) % kAlignment != 0) text.push_back(' ');
   text.push_back('\n');

@@ -23,18 +23,27 @@ inline constexpr size_t kNpyStart = 12;
 inline constexpr size_t kMaxNpyHeader = kNpyStart + (size_t{64} << 10);
 
 struct NpyHeader {
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // as which the elements are held
   Shape shape;
   size_t size = 0;  // of all that is before the elements
+
+  // How they are stored; npy_elements.h decodes them.
+  size_t stored_size = 4;      // bytes of one; of dtype, or fewer
+  bool is_signed = true;       // if it is an integer
+  bool big_endian = false;     // and of more than a byte
+  bool fortran_order = false;  // column by column, and that matters
 };
+
+// How many bytes follow the header.
+size_t StoredBytes(const NpyHeader& header);
 
 // NpyHeader::size of the file whose first kNpyStart bytes, or more, are
 // `start`. DataLoss if it is no such file.
 absl::StatusOr<size_t> NpyHeaderSize(std::string_view start);
 
-// What the header says with which `start` begins. DataLoss, saying what to do
-// about it, for one that is damaged or cut short, for a type that Capstan does
-// not have or of the other byte order, and for elements in Fortran's order.
+// What the header says with which `start` begins. DataLoss for one that is
+// damaged or cut short; InvalidArgument, saying what to do about it, for
+// elements of a type that Capstan does not read.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start);
 
 // As ParseNpyHeader, of a file of which `read` fills a buffer with the next

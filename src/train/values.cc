@@ -147,6 +147,11 @@ void Trainer::Load(const std::string& path) {
   OfferedValues offered;
   std::set<std::string> names;
   for (const FileTensor& tensor : file->tensors()) {
+    if (!tensor.unreadable.empty()) {
+      ThrowIfError(absl::InvalidArgumentError(absl::StrCat(
+          path, ": tensor '", absl::Utf8SafeCHexEscape(tensor.name),
+          "': ", tensor.unreadable)));
+    }
     offered.emplace(tensor.name, Offered{tensor.dtype, tensor.shape});
     names.insert(tensor.name);
   }

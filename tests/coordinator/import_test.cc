@@ -254,6 +254,28 @@ TEST_F(PartialImportTest, WhatIsWrongIsNamedAndNothingChanges) {
           HasSubstr("tensor \"c/w\": 1e+300 is too large for f32"));
 }
 
+TEST_F(PartialImportTest, TensorsThatNobodyWantsMayBeOfAnyType) {
+  const std::string path = dir_.path() + "/a.npz";
+  std::string text = NpyOf(Tensor::Zeros(DType::kI64, {2}));
+  text.replace(text.find("'<i8', "), 7, "'<U16',");
+  WriteNpz(path, {Member("labels.npy", text), Member("notes.txt", "text"),
+                  Member("a/w.npy", NpyOf(Two(1)))});
+  const RestoreReport report =
+      ImportVariables(job_.coordinator, path, {.allow_missing = true});
+  EXPECT_THAT(report.restored, ElementsAre("a/w"));
+  EXPECT_THAT(report.unexpected, ElementsAre("labels"));
+  EXPECT_THAT(job_.Floats("a/w"), ElementsAre(1, 1));
+  WriteNpz(path, {Member("a/w.npy", text)});
+  EXPECT_THAT(
+      ErrorOf([&] {
+        ImportVariables(job_.coordinator, path, {.allow_missing = true});
+      }),
+      IsError(ErrorCode::kInvalidArgument,
+              AllOf(HasSubstr(path),
+                    HasSubstr("variable 'a/w': elements of type '<U16' are "
+                              "not supported"))));
+}
+
 TEST_F(PartialImportTest, DamageIsNamedAndNothingChanges) {
   const std::string path = dir_.path() + "/a.npz";
   RawMember damaged = Member("c/w.npy", NpyOf(Two(3)));
