@@ -48,8 +48,9 @@ TEST(DisplayTest, ALinePerEpochWhereThereIsNoTerminal) {
                                .terminal = Into(out, 1'000'000)});
   const std::vector<std::string> lines = LinesOf(out);
   ASSERT_THAT(lines, SizeIs(5));
+  // The first epoch may end before both workers have made their resources.
   EXPECT_THAT(lines[0], MatchesRegex("Epoch 1/2: 10 steps in .* ms \\(.*/step, "
-                                     ".* examples/s\\) - loss: .* - 2/2 "
+                                     ".* examples/s\\) - loss: .* - [12]/2 "
                                      "workers - staleness p99 .*"));
   // The data is in memory, and the model says 1 ms for each computation.
   EXPECT_THAT(lines[1], MatchesRegex("  step 1\\.. ms = data .* \\+ pull .* "
