@@ -106,7 +106,7 @@ struct TorchOptions {
 // made: for torch::save, or to go on without a cluster. Embeddings, whose
 // tables are on the servers alone, are left out. Throws kInvalidArgument,
 // naming the parameter, if the model has none of that name or it has another
-// shape or type.
+// shape or type; f16 and bf16 are rounded from the f32 that the servers have.
 CAPSTAN_EXPORT void CopyValues(Trainer& trainer, torch::nn::Module& module);
 // The other way: of what torch::load has read.
 CAPSTAN_EXPORT void AssignValues(Trainer& trainer,

@@ -53,6 +53,11 @@ DType DTypeOf(torch::ScalarType type) {
   }
 }
 
+bool IsHalf(const torch::Tensor& tensor) {
+  return tensor.scalar_type() == torch::kFloat16 ||
+         tensor.scalar_type() == torch::kBFloat16;
+}
+
 Shape ShapeOf(const torch::Tensor& tensor) {
   const torch::IntArrayRef sizes = tensor.sizes();
   return Shape(std::span<const int64_t>(sizes.data(), sizes.size()));

@@ -120,7 +120,13 @@ ModuleReplica::ModuleReplica(std::string model, TorchModule module,
   for (const auto& [name, parameter] : found.parameters) {
     if (!IsTrained(parameter)) add(name, parameter);
   }
-  copies_ = CopiesOf(names_, tensors_);
+  masters_ = tensors_;
+  for (size_t i = 0; i < num_trained_; ++i) {
+    if (IsHalf(tensors_[i])) {
+      masters_[i] = tensors_[i].detach().to(torch::kFloat32);
+    }
+  }
+  copies_ = CopiesOf(names_, masters_);
   for (const auto& [name, embedding] : EmbeddingsOf(*module_.module)) {
     updated_.push_back(model_ + "/" + name + ".weight");
     rows_.Add(embedding, updated_.back());
@@ -134,8 +140,8 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     ModelVariable& variable = variables.emplace_back();
     variable.spec.name = names_[i];
-    variable.spec.shape = ShapeOf(tensors_[i]);
-    variable.spec.dtype = DTypeOf(tensors_[i].scalar_type());
+    variable.spec.shape = ShapeOf(masters_[i]);
+    variable.spec.dtype = DTypeOf(masters_[i].scalar_type());
     variable.spec.trainable = i < num_trained_;
     // Such as a mask.
     if (i >= num_trained_ && !torch::isfinite(tensors_[i]).all().item<bool>()) {
@@ -144,7 +150,7 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
     if (i >= num_trained_ && i < num_trained_ + num_buffers_) {
       variable.spec.optimizer = buffers_->OptimizerOf(i - num_trained_);
     }
-    variable.initial = Tensor::CopyOf(ViewOf(tensors_[i].contiguous()));
+    variable.initial = Tensor::CopyOf(ViewOf(masters_[i].contiguous()));
   }
   for (const auto& [name, embedding] : EmbeddingsOf(*module_.module)) {
     ModelVariable& variable = variables.emplace_back();
@@ -247,11 +253,18 @@ void ModuleReplica::Abandon() noexcept {
 void ModuleReplica::SwapAhead() {
   const torch::NoGradGuard no_gradients;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    const torch::Tensor old = tensors_[i].data();
-    tensors_[i].set_data(ahead_[i]);
+    const torch::Tensor old = masters_[i].data();
+    masters_[i].set_data(ahead_[i]);
     ahead_[i] = old;
   }
   std::swap(copies_, ahead_copies_);
+}
+
+void ModuleReplica::RoundMasters() {
+  const torch::NoGradGuard no_gradients;
+  for (size_t i = 0; i < num_trained_; ++i) {
+    if (!masters_[i].is_same(tensors_[i])) tensors_[i].copy_(masters_[i]);
+  }
 }
 
 void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
@@ -261,8 +274,8 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
   // Others read under a bound, or with their round: not what came by the way.
   const bool async = std::holds_alternative<Async>(mode.update);
   if (mode.prefetch && ahead_.empty()) {
-    for (const torch::Tensor& tensor : tensors_) {
-      ahead_.push_back(tensor.detach().clone());
+    for (const torch::Tensor& master : masters_) {
+      ahead_.push_back(master.detach().clone());
     }
     ahead_copies_ = CopiesOf(names_, ahead_);
   }
@@ -281,6 +294,7 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
       clips.Wait();
       knows_clips_ = true;
       if (mode.prefetch) ahead = StartPull(worker, ahead_copies_);
+      RoundMasters();
       Translated([&] { TrainBatch(worker, mode, batches, report); });
       if (mode.prefetch) {
         {
@@ -353,6 +367,7 @@ void ModuleReplica::Evaluate(
   Prepare(worker, false);
   const torch::NoGradGuard no_gradients;
   Pull(worker, report);
+  RoundMasters();
   rows_.Begin(worker, false);
   try {
     while (const std::optional<Example> batch = next()) {
@@ -383,6 +398,7 @@ void ModuleReplica::Predict(WorkerContext& worker, const ModelOrder& order,
   const torch::NoGradGuard no_gradients;
   StepReport report;
   Pull(worker, report);
+  RoundMasters();
   rows_.Begin(worker, false);
   try {
     while (const std::optional<Example> batch = next()) {

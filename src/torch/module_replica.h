@@ -86,6 +86,8 @@ class ModuleReplica : public ModelReplica {
   void Prepare(WorkerContext& worker, bool train);
   // Lets the tensors have the values that were read ahead.
   void SwapAhead();
+  // Rounds the values of those that are not f32, when newer ones have come.
+  void RoundMasters();
 
   const std::string model_;
   const TorchModule module_;
@@ -95,6 +97,9 @@ class ModuleReplica : public ModelReplica {
   // parameters.
   std::vector<std::string> names_;
   std::vector<torch::Tensor> tensors_;
+  // Where the values of each come: the tensor itself, or for a parameter of f16
+  // or bf16 its f32 master, of which it is the rounded form.
+  std::vector<torch::Tensor> masters_;
   size_t num_trained_ = 0;
   size_t num_buffers_ = 0;
   std::vector<VariableCopy> copies_;

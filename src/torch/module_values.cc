@@ -5,6 +5,7 @@
 
 #include "capstan/error.h"
 #include "capstan/torch.h"
+#include "torch/dtype.h"
 #include "torch/module_tensors.h"
 
 namespace capstan {
@@ -21,7 +22,7 @@ NamedTensors VariablesOf(const std::string& model,
   const auto add = [&](const auto& items) {
     for (const auto& [name, tensor] : items) {
       found.names.push_back(model + "/" + name);
-      found.tensors.push_back(tensor.detach());
+      found.tensors.push_back(tensor);
     }
   };
   const ModuleTensors tensors = TensorsOf(module);
@@ -54,9 +55,11 @@ void CopyValues(Trainer& trainer, torch::nn::Module& module) {
   const torch::NoGradGuard no_gradients;
   for (size_t i = 0; i < values.size(); ++i) {
     const torch::Tensor value = ToTorch(values[i]);
-    torch::Tensor target = into.tensors[i];
-    if (value.sizes() != target.sizes() ||
-        value.scalar_type() != target.scalar_type()) {
+    torch::Tensor target = into.tensors[i].detach();
+    const bool fits =
+        value.scalar_type() == target.scalar_type() ||
+        (value.scalar_type() == torch::kFloat32 && IsHalf(target));
+    if (!fits || value.sizes() != target.sizes()) {
       Refuse(into.names[i], target, values[i].shape().ToString());
     }
     target.copy_(value);
@@ -67,7 +70,11 @@ void AssignValues(Trainer& trainer, const torch::nn::Module& module) {
   const NamedTensors from = VariablesOf(trainer.model().name(), module);
   std::vector<VariableUpdate> updates;
   for (size_t i = 0; i < from.names.size(); ++i) {
-    updates.push_back({from.names[i], FromTorch(from.tensors[i])});
+    torch::Tensor value = from.tensors[i].detach();
+    if (from.tensors[i].requires_grad() && IsHalf(value)) {
+      value = value.to(torch::kFloat32);
+    }
+    updates.push_back({from.names[i], FromTorch(value)});
   }
   try {
     trainer.coordinator().Apply(Operation::kSet, updates);

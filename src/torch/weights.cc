@@ -43,11 +43,13 @@ torch::Tensor WeightsOf(const ModelOrder& order, const torch::Tensor& targets,
 
 }  // namespace
 
-WeightedLoss ComputeLoss(const ModelOrder& order,
-                         const torch::Tensor& predictions, const Tensor& target,
-                         const Example& batch,
+WeightedLoss ComputeLoss(const ModelOrder& order, const torch::Tensor& output,
+                         const Tensor& target, const Example& batch,
                          const std::map<std::string, LossFunction>& custom) {
   const torch::Tensor targets = ToTorch(target);
+  // Losses of f16 and bf16 would be off by a percent, or overflow.
+  const torch::Tensor predictions =
+      IsHalf(output) ? output.to(torch::kFloat32) : output;
   if (targets.dim() == 0 || predictions.dim() == 0 ||
       targets.size(0) != predictions.size(0)) {
     throw Error(ErrorCode::kInvalidArgument,
