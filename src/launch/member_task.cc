@@ -118,7 +118,8 @@ void MemberTask::StopThreads() {
 
 void MemberTask::AddHoldings(TaskReport& report) const {
   if (parameters_ == nullptr) return;
-  const ShardMap& map = parameters_->store().table().map;
+  const TablePtr table = parameters_->store().table();
+  const ShardMap& map = table->map;
   if (map.version() == 0) return;
   report.generation = map.generation();
   report.left_out.assign(map.left_out().begin(), map.left_out().end());

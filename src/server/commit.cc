@@ -15,7 +15,8 @@ namespace capstan {
 Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status fence = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status fence = context.store.Admit(request->fence, *table, call);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
   std::vector<uint32_t> sorted = request->replicas;
   std::sort(sorted.begin(), sorted.end());
@@ -24,8 +25,7 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
     co_return ErrorReply(absl::InvalidArgumentError(absl::StrCat(
         "round ", request->round, " with replica ", *twice, " twice")));
   }
-  const ShardTable& table = context.store.table();
-  Generation& generation = *table.generation;
+  Generation& generation = *table->generation;
   const uint64_t last = generation.rounds.committed();
   if (request->round > last + 1) {
     co_return ErrorReply(absl::FailedPreconditionError(
@@ -39,7 +39,7 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
       [&] { return context.store.CheckFence(request->fence); });
   if (!begun.ok()) co_return ErrorReply(std::move(begun));
   const Executor home = co_await asio::this_coro::executor;
-  for (const auto& [key, owned] : table.shards) {
+  for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
     absl::Status status;
     bool copy_first = false;

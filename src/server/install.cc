@@ -30,11 +30,12 @@ uint32_t ReplicasOf(const ShardMap& map) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
+absl::StatusOr<std::shared_ptr<ShardTable>> Store::NewTable(
     const InstallRequest& request, const ServerCall& call) {
   absl::StatusOr<ShardMap> map = DecodeShardMap(request.map);
   if (!map.ok()) return map.status();
-  const ShardTable& old = table();
+  const TablePtr current = this->table();
+  const ShardTable& old = *current;
   if (map->version() == 0) {
     return absl::InvalidArgumentError(
         "a shard map of version 0, which stands for none: they count from 1");
@@ -64,7 +65,7 @@ absl::StatusOr<std::unique_ptr<ShardTable>> Store::NewTable(
     return absl::FailedPreconditionError(
         absl::StrCat("there is another shard map of version ", map->version()));
   }
-  auto table = std::make_unique<ShardTable>();
+  auto table = std::make_shared<ShardTable>();
   table->encoded_map = request.map;
   table->map = *std::move(map);
   if (same_generation) {
@@ -116,7 +117,8 @@ absl::StatusOr<Store::NewUpdaters> Store::ChangedUpdaters(
 
 Task<> Store::FreeSpares() {
   const Executor home = co_await asio::this_coro::executor;
-  for (const auto& [key, owned] : table().shards) {
+  const TablePtr table = this->table();
+  for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
     TurnEntry entry(home, [&] { shard.FreeSpares(); });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
@@ -153,17 +155,18 @@ Task<absl::Status> Store::CreateShards(ShardTable& table) {
   co_return absl::OkStatus();
 }
 
-Task<absl::Status> Store::Publish(std::unique_ptr<ShardTable> table,
+Task<absl::Status> Store::Publish(std::shared_ptr<ShardTable> table,
                                   uint64_t term) {
   const Executor home = co_await asio::this_coro::executor;
-  const ShardTable& old = this->table();
+  const TablePtr before = this->table();
+  const ShardTable& old = *before;
   const ShardTable& now = *table;
   {
     const std::lock_guard lock(mutex_);
     CAPSTAN_CO_RETURN_IF_ERROR(CheckTerm(term));
     now.generation->rounds.SetReplicas(ReplicasOf(now.map));
-    tables_.push_back(std::move(table));
-    table_.store(&now, std::memory_order_release);
+    table_.Replace(table);
+    generation_.store(now.generation->number, std::memory_order_release);
   }
   for (const auto& [key, shard] : old.shards) {
     const auto found = now.shards.find(key);
@@ -189,11 +192,11 @@ Task<absl::Status> Store::Publish(std::unique_ptr<ShardTable> table,
 
 Task<absl::Status> Store::Replace(const InstallRequest& request,
                                   const ServerCall& call) {
-  absl::StatusOr<std::unique_ptr<ShardTable>> table = NewTable(request, call);
+  absl::StatusOr<std::shared_ptr<ShardTable>> table = NewTable(request, call);
   if (!table.ok()) co_return table.status();
-  if ((*table)->generation != this->table().generation) {
+  if ((*table)->generation != this->table()->generation) {
     // What there was is worth nothing now, and its memory is needed.
-    auto empty = std::make_unique<ShardTable>();
+    auto empty = std::make_shared<ShardTable>();
     empty->generation = (*table)->generation;
     absl::StatusOr<ShardMap> map =
         ShardMap::Make((*table)->map.generation(), 0, (*table)->map.servers(),

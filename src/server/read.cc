@@ -12,10 +12,12 @@ namespace capstan {
 Task<ServerReply> ServeRead(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<ReadRequest> request = DecodeReadRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status fence = context.store.CheckGeneration(request->generation);
+  const TablePtr table = context.store.table();
+  absl::Status fence =
+      context.store.CheckGeneration(request->generation, *table);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
   const absl::StatusOr<Shard*> found =
-      FindShard(context.store.table(), request->key, request->map_version);
+      FindShard(*table, request->key, request->map_version);
   if (!found.ok()) co_return ErrorReply(found.status());
   Shard& shard = **found;
   absl::Status range =

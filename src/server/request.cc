@@ -96,9 +96,11 @@ absl::StatusOr<Shard*> FindShard(const ShardTable& table, const ShardKey& key,
 absl::StatusOr<ShardsCall> FindShards(Store& store, const ServerCall& call) {
   absl::StatusOr<ShardsRequest> request = DecodeShardsRequest(call.body());
   if (!request.ok()) return request.status();
-  CAPSTAN_RETURN_IF_ERROR(store.CheckGeneration(request->id.fence.generation));
-  const ShardTable& table = store.table();
   ShardsCall found;
+  found.table = store.table();
+  const ShardTable& table = *found.table;
+  CAPSTAN_RETURN_IF_ERROR(
+      store.CheckGeneration(request->id.fence.generation, table));
   found.request = *std::move(request);
   found.store = &store;
   found.generation = table.generation.get();
@@ -119,7 +121,7 @@ absl::StatusOr<ShardsCall> FindUpdated(VerbContext& context,
   found->clock = &context.clock;
   found->began = context.clock.Now();
   const UpdateId& id = found->request.id;
-  CAPSTAN_RETURN_IF_ERROR(context.store.Admit(id.fence, call));
+  CAPSTAN_RETURN_IF_ERROR(context.store.Admit(id.fence, *found->table, call));
   if (id.step == 0) {
     return absl::InvalidArgumentError(
         "an update of step 0, which is none: without a step it could not be "

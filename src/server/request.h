@@ -23,8 +23,8 @@ ServerReply ErrorReply(absl::Status status);
 struct ShardsCall {
   ShardsRequest request;
   Store* store = nullptr;
-  // The generation that it belongs to, and the shard of each part; they live
-  // as long as the store.
+  // Keeps the generation that it belongs to, and the shard of each part.
+  TablePtr table;
   Generation* generation = nullptr;
   std::vector<Shard*> shards;
   // Of an update: when it began to arrive, on this clock.

@@ -94,7 +94,7 @@ struct PartCopies {
   std::array<std::shared_ptr<Values>, kMaxParts> to;  // null: of none
 };
 
-class Shard {
+class Shard : public std::enable_shared_from_this<Shard> {
  public:
   // The shard `index` of `entry`, in memory taken from `budget`. The values
   // are yet to be filled. ResourceExhausted, naming the variable and the

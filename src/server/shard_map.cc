@@ -16,7 +16,7 @@ Task<ServerReply> ServeInstall(VerbContext& context, ServerCall& call) {
 
 Task<ServerReply> ServeShardMap(VerbContext& context, ServerCall&) {
   ServerReply reply;
-  reply.body = context.store.table().encoded_map;
+  reply.body = context.store.table()->encoded_map;
   co_return reply;
 }
 

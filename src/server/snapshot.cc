@@ -18,7 +18,7 @@ Task<absl::Status> HoldAll(Store& store, const Fence& fence,
   for (const auto& [key, owned] : table.shards) {
     Shard* const shard = owned.get();
     HeldShard held;
-    held.shard = shard;
+    held.shard = owned;
     bool has_values = false;
     TurnEntry entry(home, [&] {
       status = store.CheckFence(fence);
@@ -59,10 +59,10 @@ Task<ServerReply> ServeSnapshot(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotRequest> request =
       DecodeSnapshotRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  const ShardTable& table = context.store.table();
-  Generation& generation = *table.generation;
+  Generation& generation = *table->generation;
   absl::StatusOr<SnapshotDesk::Begun> begun =
       generation.snapshots.Begin(request->save_id, context.clock.Now());
   if (!begun.ok()) co_return ErrorReply(begun.status());
@@ -74,7 +74,7 @@ Task<ServerReply> ServeSnapshot(VerbContext& context, ServerCall& call) {
   }
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->save_id = request->save_id;
-  status = co_await HoldAll(context.store, request->fence, table, *snapshot);
+  status = co_await HoldAll(context.store, request->fence, *table, *snapshot);
   if (status.ok()) {
     if (!snapshot->reply.copied) co_await ReleaseReserves(*snapshot);
     snapshot->reply.watermark = generation.watermark;

@@ -19,12 +19,12 @@
 namespace capstan {
 
 struct HeldShard {
-  Shard* shard = nullptr;  // lives as long as the store
+  std::shared_ptr<Shard> shard;
   ShardHold hold;
 };
 
 // Immutable once it is on the desk. May outlive the store, as its bytes may
-// still be on their way; only the shards may not be looked at then.
+// still be on their way.
 struct Snapshot {
   uint64_t save_id = 0;
   SnapshotReply reply;

@@ -10,9 +10,10 @@ Task<ServerReply> ServeSnapshotDrop(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotRequest> request =
       DecodeSnapshotRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status fence = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status fence = context.store.Admit(request->fence, *table, call);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
-  SnapshotDesk& desk = context.store.table().generation->snapshots;
+  SnapshotDesk& desk = table->generation->snapshots;
   SnapshotPtr dropped = desk.Take(request->save_id);
   if (dropped != nullptr) co_await EndSnapshot(std::move(dropped));
   co_return ServerReply();

@@ -12,9 +12,10 @@ Task<ServerReply> ServeSnapshotRead(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotReadRequest> request =
       DecodeSnapshotReadRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  SnapshotDesk& desk = context.store.table().generation->snapshots;
+  SnapshotDesk& desk = table->generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =
       desk.Get(request->save_id, context.clock.Now());
   if (!snapshot.ok()) co_return ErrorReply(snapshot.status());

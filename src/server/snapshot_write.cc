@@ -173,14 +173,15 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<SnapshotWriteRequest> request =
       DecodeSnapshotWriteRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
   const absl::StatusOr<CheckpointPlace> place =
       PlaceOf(context.store.checkpoints(), request->directory, request->file);
   if (!place.ok()) co_return ErrorReply(place.status());
   const std::string& path = place->path;
-  SnapshotDesk& desk = context.store.table().generation->snapshots;
+  SnapshotDesk& desk = table->generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =
       desk.Get(request->save_id, context.clock.Now());
   if (!snapshot.ok()) co_return ErrorReply(snapshot.status());

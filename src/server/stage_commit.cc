@@ -90,15 +90,15 @@ Task<ServerReply> ServeStageCommit(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageCommitRequest> request =
       DecodeStageCommitRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  const ShardTable& table = context.store.table();
-  StagingDesk& staging = table.generation->staging;
+  StagingDesk& staging = table->generation->staging;
   const absl::StatusOr<bool> begin = staging.BeginCommit(request->restore_id);
   if (!begin.ok()) co_return ErrorReply(begin.status());
   if (!*begin) co_return ServerReply();  // done before
   bool begun = false;
-  status = co_await Commit(context, table, *request, begun);
+  status = co_await Commit(context, *table, *request, begun);
   if (status.ok()) {
     staging.EndCommit(/*done=*/true);
   } else {

@@ -10,10 +10,9 @@ Task<ServerReply> ServeStageDrop(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageDropRequest> request =
       DecodeStageDropRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
-  if (status.ok()) {
-    context.store.table().generation->staging.Drop(request->restore_id);
-  }
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
+  if (status.ok()) table->generation->staging.Drop(request->restore_id);
   co_return ErrorReply(std::move(status));
 }
 

@@ -184,14 +184,14 @@ Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageFileRequest> request =
       DecodeStageFileRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   // Kept until the end: the server may be gone before.
   const absl::StatusOr<CheckpointPlace> place =
       PlaceOf(context.store.checkpoints(), request->directory, request->file);
   if (!place.ok()) co_return ErrorReply(place.status());
-  const absl::StatusOr<Targets> targets =
-      FindTargets(context.store.table(), *request);
+  const absl::StatusOr<Targets> targets = FindTargets(*table, *request);
   if (!targets.ok()) co_return ErrorReply(targets.status());
   for (const auto& [tensor, those] : *targets) {
     for (const Target& target : those) {

@@ -58,16 +58,16 @@ Task<ServerReply> ServeStageRows(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<StageRowsRequest> request =
       DecodeStageRowsRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  const ShardTable& table = context.store.table();
   const absl::StatusOr<Shard*> shard =
-      FindShard(table, request->key, request->map_version);
+      FindShard(*table, request->key, request->map_version);
   if (!shard.ok()) co_return ErrorReply(shard.status());
   status = CheckStaged(**shard, *request, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   const absl::StatusOr<std::shared_ptr<StagedShard>> staged =
-      table.generation->staging.Open(request->restore_id, **shard);
+      table->generation->staging.Open(request->restore_id, **shard);
   if (!staged.ok()) co_return ErrorReply(staged.status());
   if (*staged == nullptr) co_return ServerReply();  // committed already
   co_await LendSpares(**shard, **staged);

@@ -19,8 +19,8 @@ namespace capstan {
 // shard holds by then.
 class StagedShard {
  public:
-  // `shard` must outlive this.
-  explicit StagedShard(const Shard& shard) : shard_(shard) {}
+  explicit StagedShard(const Shard& shard)
+      : owner_(shard.shared_from_this()), shard_(shard) {}
   const Shard& shard() const { return shard_; }
 
   // The memory of all parts; null: none.
@@ -64,6 +64,8 @@ class StagedShard {
   absl::Status CheckOpen() const;
   absl::Status MakeRoom(size_t part, enum Fill fill);
 
+  // A later map may drop the shard before this is gone.
+  const std::shared_ptr<const Shard> owner_;
   const Shard& shard_;
   mutable std::mutex mutex_;
   std::array<Part, kMaxParts> parts_;  // guarded by mutex_

@@ -12,18 +12,19 @@ namespace capstan {
 Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   Store& store = context.store;
   co_await store.EndIdleSnapshot(context.clock.Now());
-  const ShardTable& table = store.table();
+  const TablePtr table = store.table();
+  Generation& generation = *table->generation;
   StoreReport report;
-  report.fence = {.generation = table.generation->number, .term = store.term()};
-  report.map_version = table.map.version();
-  const std::span<const uint32_t> left_out = table.map.left_out();
+  report.fence = {.generation = generation.number, .term = store.term()};
+  report.map_version = table->map.version();
+  const std::span<const uint32_t> left_out = table->map.left_out();
   report.left_out.assign(left_out.begin(), left_out.end());
   report.bytes_used = store.budget().used();
   report.bytes_limit = store.budget().limit();
   report.fenced = store.fenced();
-  report.last_step = table.generation->last_step;
+  report.last_step = generation.last_step;
   const Executor home = co_await asio::this_coro::executor;
-  for (const auto& [key, owned] : table.shards) {
+  for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
     TurnEntry entry(home, [&] {
       report.variables.push_back(shard.Report());
@@ -32,13 +33,13 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
   // After the shards: what they have was begun before.
-  Rounds::Decision commit = table.generation->rounds.last_begun();
+  Rounds::Decision commit = generation.rounds.last_begun();
   report.committed_round = commit.round;
   report.committed_replicas = std::move(commit.replicas);
   {
-    const std::lock_guard lock(table.generation->mutex);
-    report.watermark = table.generation->watermark;
-    report.record = table.generation->record;
+    const std::lock_guard lock(generation.mutex);
+    report.watermark = generation.watermark;
+    report.record = generation.record;
   }
   std::sort(report.variables.begin(), report.variables.end(),
             [](const VariableReport& a, const VariableReport& b) {

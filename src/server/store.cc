@@ -8,6 +8,16 @@
 #include "wire/fence_limits.h"
 
 namespace capstan {
+namespace {
+
+// What there is before the first map.
+TablePtr EmptyTable() {
+  auto table = std::make_shared<ShardTable>();
+  table->generation = std::make_shared<Generation>();
+  return table;
+}
+
+}  // namespace
 
 Shard* ShardTable::Find(const ShardKey& key) const {
   const auto found = shards.find(key);
@@ -17,12 +27,8 @@ Shard* ShardTable::Find(const ShardKey& key) const {
 Store::Store(StoreOptions options)
     : options_(std::move(options)),
       budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
-      answers_(std::make_shared<MemoryBudget>(options_.answer_limit)) {
-  auto table = std::make_unique<ShardTable>();
-  table->generation = std::make_shared<Generation>();
-  table_.store(table.get(), std::memory_order_release);
-  tables_.push_back(std::move(table));
-}
+      answers_(std::make_shared<MemoryBudget>(options_.answer_limit)),
+      table_(EmptyTable()) {}
 
 absl::StatusOr<std::shared_ptr<Values>> Store::AllocateAnswer(
     uint64_t bytes) const {
@@ -51,7 +57,16 @@ absl::Status Store::Fenced(const std::string& what) {
 }
 
 absl::Status Store::CheckGeneration(uint64_t generation) {
-  const uint64_t mine = table().generation->number;
+  return CompareGenerations(generation,
+                            generation_.load(std::memory_order_acquire));
+}
+
+absl::Status Store::CheckGeneration(uint64_t generation,
+                                    const ShardTable& table) {
+  return CompareGenerations(generation, table.generation->number);
+}
+
+absl::Status Store::CompareGenerations(uint64_t generation, uint64_t mine) {
   if (generation == mine) return absl::OkStatus();
   if (generation < mine) {
     return Fenced(absl::StrCat("the caller is of generation ", generation,
@@ -87,8 +102,9 @@ absl::Status Store::RaiseTerm(uint64_t term, const ServerCall& call) {
   return CheckTerm(term);
 }
 
-absl::Status Store::Admit(const Fence& fence, const ServerCall& call) {
-  CAPSTAN_RETURN_IF_ERROR(CheckGeneration(fence.generation));
+absl::Status Store::Admit(const Fence& fence, const ShardTable& table,
+                          const ServerCall& call) {
+  CAPSTAN_RETURN_IF_ERROR(CheckGeneration(fence.generation, table));
   return RaiseTerm(fence.term, call);
 }
 
@@ -98,7 +114,8 @@ absl::Status Store::CheckFence(const Fence& fence) {
 }
 
 absl::Status Store::SetWatermark(const WatermarkRequest& request) {
-  Generation& generation = *table().generation;
+  const TablePtr table = this->table();
+  Generation& generation = *table->generation;
   // The fence is checked under the mutex: once a new coordinator has raised
   // the term and read the record, the old one cannot replace it.
   const std::lock_guard lock(generation.mutex);
@@ -114,7 +131,7 @@ absl::Status Store::SetWatermark(const WatermarkRequest& request) {
 }
 
 Task<> Store::EndIdleSnapshot(MonotonicTime now) {
-  SnapshotPtr idle = table().generation->snapshots.TakeIdle(now);
+  SnapshotPtr idle = table()->generation->snapshots.TakeIdle(now);
   if (idle != nullptr) co_await EndSnapshot(std::move(idle));
 }
 

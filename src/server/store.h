@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/task.h"
 #include "server/memory_budget.h"
+#include "server/published.h"
 #include "server/rounds.h"
 #include "server/shard.h"
 #include "server/snapshot_desk.h"
@@ -53,6 +54,11 @@ struct ShardTable {
   Shard* Find(const ShardKey& key) const;
 };
 
+// A call keeps the table that it works with, and thereby the shards and the
+// generation, until it ends; once no call does, a table that was replaced is
+// freed.
+using TablePtr = std::shared_ptr<const ShardTable>;
+
 struct StoreOptions {
   uint32_t server = 0;  // which of the servers this is
   uint64_t memory_limit = UINT64_MAX;
@@ -71,21 +77,23 @@ class Store {
  public:
   explicit Store(StoreOptions options);
 
-  // The table now; valid as long as the store. Takes no lock.
-  const ShardTable& table() const {
-    return *table_.load(std::memory_order_acquire);
-  }
+  // The table now. Takes no lock.
+  TablePtr table() const { return table_.Load(); }
 
-  // OK if a call of `fence` may begin. FailedPrecondition, "fenced", if it is
-  // of an older generation or term; Unavailable if this server has not heard
-  // of its generation or term yet. It hears of a newer term from the chief
-  // alone; InvalidArgument for one that is no term.
-  absl::Status Admit(const Fence& fence, const ServerCall& call);
+  // OK if a call of `fence` may begin, and work with `table`.
+  // FailedPrecondition, "fenced", if it is of an older generation or term;
+  // Unavailable if this server has not heard of its generation or term yet. It
+  // hears of a newer term from the chief alone; InvalidArgument for a number
+  // that cannot be a term.
+  absl::Status Admit(const Fence& fence, const ShardTable& table,
+                     const ServerCall& call);
   // The same once more, for a call that was let in before: a coordinator may
   // have taken over since.
   absl::Status CheckFence(const Fence& fence);
   // The same for one who only reads, and has no term.
   absl::Status CheckGeneration(uint64_t generation);
+  // The same, if it is to read `table`.
+  absl::Status CheckGeneration(uint64_t generation, const ShardTable& table);
 
   // Takes a shard map over, as InstallRequest says. Yields to other work of
   // the executor while it fills the shards. Unavailable while another map is
@@ -111,13 +119,15 @@ class Store {
   uint64_t fenced() const { return fenced_.load(std::memory_order_relaxed); }
 
  private:
+  // OK if `generation` is `mine`.
+  absl::Status CompareGenerations(uint64_t generation, uint64_t mine);
   // Takes note of the term of a call, if it is the chief's.
   absl::Status RaiseTerm(uint64_t term, const ServerCall& call);
   // OK if `term` is the one.
   absl::Status CheckTerm(uint64_t term);
   absl::Status Fenced(const std::string& what);
   // The table of `request`, with the shards that are here already.
-  absl::StatusOr<std::unique_ptr<ShardTable>> NewTable(
+  absl::StatusOr<std::shared_ptr<ShardTable>> NewTable(
       const InstallRequest& request, const ServerCall& call);
   // Those of the shards that stay, as `table` has them. InvalidArgument if one
   // is more than another learning rate.
@@ -132,22 +142,21 @@ class Store {
                              const ServerCall& call);
   // Makes `table` the one, and drops the shards that it has not; if `term` is
   // still the one.
-  Task<absl::Status> Publish(std::unique_ptr<ShardTable> table, uint64_t term);
+  Task<absl::Status> Publish(std::shared_ptr<ShardTable> table, uint64_t term);
 
   const StoreOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   const std::shared_ptr<MemoryBudget> answers_;
-  // Both change with the mutex: once a new coordinator has been heard of, what
+  // All change with the mutex: once a new coordinator has been heard of, what
   // it is told of the map stays true until it changes the map itself.
-  std::atomic<const ShardTable*> table_;
+  Published<ShardTable> table_;
+  // That of the table; changes after it.
+  std::atomic<uint64_t> generation_ = 0;
   std::atomic<uint64_t> term_ = 0;
   std::atomic<uint64_t> fenced_ = 0;
 
   std::mutex mutex_;
   bool installing_ = false;  // guarded by mutex_
-  // All tables ever, as a request may still look at an old one: they are small,
-  // and few. Guarded by installing_.
-  std::vector<std::unique_ptr<ShardTable>> tables_;
 };
 
 }  // namespace capstan

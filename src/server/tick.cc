@@ -9,10 +9,10 @@ namespace capstan {
 Task<ServerReply> ServeTick(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<RoundRequest> request = DecodeRoundRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (status.ok()) {
-    status = context.store.table().generation->rounds.Tick(request->round,
-                                                           request->replicas);
+    status = table->generation->rounds.Tick(request->round, request->replicas);
   }
   co_return ErrorReply(std::move(status));
 }

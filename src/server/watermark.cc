@@ -10,7 +10,8 @@ Task<ServerReply> ServeWatermark(VerbContext& context, ServerCall& call) {
   const absl::StatusOr<WatermarkRequest> request =
       DecodeWatermarkRequest(call.body());
   if (!request.ok()) co_return ErrorReply(request.status());
-  absl::Status status = context.store.Admit(request->fence, call);
+  const TablePtr table = context.store.table();
+  absl::Status status = context.store.Admit(request->fence, *table, call);
   if (status.ok()) status = context.store.SetWatermark(*request);
   co_return ErrorReply(std::move(status));
 }

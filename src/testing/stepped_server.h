@@ -149,7 +149,7 @@ class SteppedServer {
   }
 
   Turn& TurnOf(const ShardKey& key) {
-    return service_.store().table().Find(key)->turn();
+    return service_.store().table()->Find(key)->turn();
   }
 
  private:

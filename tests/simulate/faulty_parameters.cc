@@ -85,7 +85,7 @@ class BendingService final : public Service {
   // A request of the past as if it were of today.
   Fence Newest(Fence fence) const {
     const Store& store = inner_.store();
-    const uint64_t generation = store.table().generation->number;
+    const uint64_t generation = store.table()->generation->number;
     if (fence.generation < generation) fence.generation = generation;
     if (fence.term < store.term()) fence.term = store.term();
     return fence;

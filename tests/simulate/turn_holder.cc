@@ -21,11 +21,11 @@ Task<> HoldTurns(SimNode& node, const Store& store) {
   const std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
   while (true) {
     co_await Sleep(node, *timer, random, kBetween);
-    const auto& shards = store.table().shards;
+    const TablePtr table = store.table();
+    const auto& shards = table->shards;
     if (shards.empty()) continue;
     const auto chosen = std::next(
         shards.begin(), static_cast<ptrdiff_t>(random.Below(shards.size())));
-    // Shards live as long as their store, dropped or not.
     Turn& turn = chosen->second->turn();
     if (!turn.TryHold()) continue;
     co_await Sleep(node, *timer, random, kLongest);
