@@ -120,7 +120,10 @@ Task<> Store::FreeSpares() {
   const TablePtr table = this->table();
   for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
-    TurnEntry entry(home, [&] { shard.FreeSpares(); });
+    TurnEntry entry(home, [&] {
+      shard.FreeSpares();
+      shard.Forget(table->generation->watermark);
+    });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
 }

@@ -1,4 +1,4 @@
-// How much memory the variables of a server may take.
+// How much memory the variables of a server may take, and do.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,14 @@ class MemoryBudget {
   bool TryTake(uint64_t bytes) {
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
-      if (bytes > limit_ - used) return false;
+      if (used > limit_ || bytes > limit_ - used) return false;
     } while (!used_.compare_exchange_weak(used, used + bytes,
                                           std::memory_order_relaxed));
     return true;
+  }
+  // Takes them even if that exceeds the limit: others get none then.
+  void Charge(uint64_t bytes) {
+    used_.fetch_add(bytes, std::memory_order_relaxed);
   }
   void Give(uint64_t bytes) {
     used_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -45,6 +49,12 @@ class BudgetShare {
   static std::optional<BudgetShare> Take(std::shared_ptr<MemoryBudget> budget,
                                          uint64_t bytes) {
     if (!budget->TryTake(bytes)) return std::nullopt;
+    return BudgetShare(std::move(budget), bytes);
+  }
+  // The same for what must be had, whatever is left.
+  static BudgetShare Charge(std::shared_ptr<MemoryBudget> budget,
+                            uint64_t bytes) {
+    budget->Charge(bytes);
     return BudgetShare(std::move(budget), bytes);
   }
   BudgetShare(BudgetShare&& other) noexcept

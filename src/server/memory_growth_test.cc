@@ -93,6 +93,16 @@ class MemoryGrowthTest : public ::testing::Test {
         std::vector<std::string>(request.parts.size(), std::string(16, '\0')));
   }
 
+  void SetWatermark(uint64_t watermark) {
+    WatermarkRequest request;
+    request.fence = {.generation = 1, .term = 1};
+    request.watermark = watermark;
+    ASSERT_OK(
+        server_
+            .Send("chief", Method::kWatermark, EncodeWatermarkRequest(request))
+            ->reply.status);
+  }
+
   ShardMap map_;
   std::vector<std::string> names_;
   SteppedServer server_;
@@ -124,6 +134,19 @@ TEST_F(MemoryGrowthTest, ACallInProgressKeepsItsMap) {
   ASSERT_TRUE(push->answered);
   EXPECT_THAT(push->reply.status, StatusIs(absl::StatusCode::kAborted,
                                            HasSubstr("is not here any more")));
+}
+
+TEST_F(MemoryGrowthTest, TheRecordOfUpdatesFollowsWhatIsInFlight) {
+  constexpr uint64_t kInFlight = 4;
+  const int64_t before = live_bytes;
+  for (uint64_t step = 1; step <= 1200; ++step) {
+    const SteppedServer::Call push = Push(step);
+    server_.Run();
+    ASSERT_TRUE(push->answered);
+    ASSERT_OK(push->reply.status);
+    if (step > kInFlight) SetWatermark(step - kInFlight);
+  }
+  EXPECT_LT(live_bytes - before, kVariables * 1000);
 }
 
 }  // namespace

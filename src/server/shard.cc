@@ -19,7 +19,8 @@ Shard::Shard(const VariableEntry& entry, uint32_t index,
       place_(entry.shards[index]),
       rows_(static_cast<size_t>(place_.end - place_.begin)),
       row_elements_(static_cast<size_t>(entry.spec.shape.row_elements())),
-      budget_(std::move(budget)) {
+      budget_(std::move(budget)),
+      applied_(budget_) {
   report_.name = spec_.name;
   report_.shard = index;
 }
@@ -99,6 +100,7 @@ void Shard::Drop() {
   FreeSpares();
   ReleaseReserves();
   staged_.clear();
+  applied_.Forget(UINT64_MAX);
   EndStream();
 }
 

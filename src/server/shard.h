@@ -156,6 +156,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
     spare_slots_ = {};
   }
 
+  // Gives back the memory of the record of updates up to `watermark`.
+  void Forget(uint64_t watermark) { applied_.Forget(watermark); }
+
   // Not to be used any more: gives the memory back. Waiters are woken.
   void Drop();
   bool dropped() const { return dropped_; }

@@ -19,7 +19,6 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   report.map_version = table->map.version();
   const std::span<const uint32_t> left_out = table->map.left_out();
   report.left_out.assign(left_out.begin(), left_out.end());
-  report.bytes_used = store.budget().used();
   report.bytes_limit = store.budget().limit();
   report.fenced = store.fenced();
   report.last_step = generation.last_step;
@@ -27,11 +26,14 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
     TurnEntry entry(home, [&] {
+      // What is not updated any more would keep it.
+      shard.Forget(generation.watermark);
       report.variables.push_back(shard.Report());
       report.last_step = std::max(report.last_step, shard.last_step());
     });
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
+  report.bytes_used = store.budget().used();
   // After the shards: what they have was begun before.
   Rounds::Decision commit = generation.rounds.last_begun();
   report.committed_round = commit.round;

@@ -134,7 +134,7 @@ class Store {
   using NewUpdaters = std::vector<
       std::pair<std::shared_ptr<Shard>, std::shared_ptr<const Updater>>>;
   static absl::StatusOr<NewUpdaters> ChangedUpdaters(const ShardTable& table);
-  // Gives back memory that the shards keep for later.
+  // Gives back memory that the shards keep for later, or need no more.
   Task<> FreeSpares();
   // Creates and fills the shards that `table` has not.
   Task<absl::Status> CreateShards(ShardTable& table);

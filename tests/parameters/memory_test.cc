@@ -72,12 +72,42 @@ TEST(MemoryTest, DroppingGivesItBack) {
     ASSERT_OK(job.Create({Spec("w", {2000})}));
     ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
                    std::vector<float>(2000, 1)));
-    EXPECT_EQ(job.Status(0).bytes_used, 8000u);
+    // With the record of the update.
+    EXPECT_EQ(job.Status(0).bytes_used, 8000u + 256);
     EXPECT_THAT(job.Create({Plain("more", {1000})}),
                 StatusIs(absl::StatusCode::kResourceExhausted));
     ASSERT_OK(job.Drop({"w"}));
     EXPECT_EQ(job.Status(0).bytes_used, 0u);
   }
+}
+
+// So that it cannot grow unseen; and it goes with the watermark.
+TEST(MemoryTest, TheRecordOfUpdatesCounts) {
+  ParameterJob job;
+  ASSERT_OK(job.Create({Spec("w", {4}), Spec("idle", {4})}));
+  UpdateId id;
+  const std::vector<float> ones(4, 1);
+  ASSERT_OK(Push(job, job.chief(), job.NextStep(), "idle", ones));
+  for (int i = 0; i < 500; ++i) {
+    id = job.NextStep();
+    ASSERT_OK(Push(job, job.chief(), id, "w", ones));
+  }
+  EXPECT_GE(job.Status(0).bytes_used, 32u + 500 * 16);
+  const uint64_t all = id.step;
+  const auto finish = [&](uint64_t watermark) {
+    return job.Run(job.chief(),
+                   job.chief().SetWatermark(
+                       {.fence = job.fence(), .watermark = watermark}));
+  };
+  ASSERT_OK(finish(all - 10));
+  EXPECT_EQ(job.Status(0).bytes_used, 32u + 10 * 16);
+  // None of them is applied twice for that.
+  EXPECT_EQ(Push(job, job.chief(), id, "w", ones)->already_applied, 1u);
+  id.step = all - 10;
+  EXPECT_EQ(Push(job, job.chief(), id, "w", ones)->already_applied, 1u);
+  ASSERT_OK(finish(all));
+  EXPECT_EQ(job.Status(0).bytes_used, 32u);
+  EXPECT_EQ(job.Read("w")->front(), -500);
 }
 
 TEST(MemoryTest, ANewGenerationNeedsNoMoreThanTheOld) {

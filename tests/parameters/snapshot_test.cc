@@ -31,7 +31,12 @@ using testing::SpecsWithSlots;
 using testing::StatusIs;
 using testing::TakeSnapshot;
 
+// Without the record of updates, as if all steps had ended.
 uint64_t BytesUsed(ParameterJob& job) {
+  const uint64_t watermark = job.NextStep().step;
+  EXPECT_OK(
+      job.Run(job.chief(), job.chief().SetWatermark({.fence = job.fence(),
+                                                     .watermark = watermark})));
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < job.map().servers(); ++i) {
     bytes += job.Status(i).bytes_used;

@@ -96,6 +96,10 @@ class StagedTest : public ::testing::Test {
     ASSERT_OK(Push(job_, job_.chief(), job_.NextStep(), "w",
                    std::vector<float>(14, 1)));
     before_ = ReadParts(job_, "w");
+    // The record of the update goes.
+    ASSERT_OK(job_.Run(
+        job_.chief(),
+        job_.chief().SetWatermark({.fence = job_.fence(), .watermark = 1})));
     used_ = job_.Status(0).bytes_used;
     request_.fence = job_.fence();
     request_.restore_id = 1;

@@ -263,6 +263,10 @@ TEST_F(SyncTest, StagedMemoryIsGivenBack) {
   ASSERT_OK(PushAll(Id(1, 1), 1));
   EXPECT_GT(job_.Status(0).bytes_used, before);
   ASSERT_OK(Commit(1, {0}));
+  // The record of the updates goes.
+  ASSERT_OK(job_.Run(
+      job_.chief(),
+      job_.chief().SetWatermark({.fence = job_.fence(), .watermark = 100})));
   EXPECT_EQ(job_.Status(0).bytes_used, before);
 }
 
