@@ -18,7 +18,7 @@ struct GatherPlan {
   Buffer arrived;  // of several shards, unless they are in order
 };
 
-// What is asked of one server.
+// A request to one server.
 struct ServerPlan {
   ShardsRequest request;
   std::vector<Bytes> rows;
@@ -56,14 +56,14 @@ absl::StatusOr<std::vector<GatherPlan>> PlanItems(
 std::vector<ServerPlan> PlanServers(const ShardMap& map, uint64_t round,
                                     std::span<const GatherItem> items,
                                     std::span<GatherPlan> plans) {
-  std::vector<ServerPlan> servers(map.servers());
+  RequestList<ServerPlan> requests(map.servers());
   for (size_t p = 0; p < plans.size(); ++p) {
     GatherPlan& plan = plans[p];
     const VariableEntry& entry = *plan.entry;
     MutableBytes into = plan.arrived.size() == 0 ? items[plan.item].into
                                                  : plan.arrived.mutable_bytes();
     for (const ShardRows& shard : plan.rows.shards) {
-      ServerPlan& server = servers[entry.shards[shard.shard].server];
+      ServerPlan& server = requests.For(entry.shards[shard.shard].server);
       const size_t bytes = shard.rows.size() * entry.row_bytes();
       ShardPart part;
       part.key = {.variable = entry.id, .shard = shard.shard};
@@ -74,6 +74,7 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, uint64_t round,
       into = into.subspan(bytes);
     }
   }
+  std::vector<ServerPlan> servers = requests.Take();
   for (ServerPlan& server : servers) {
     server.request.id.fence.generation = map.generation();
     server.request.id.round = round;
@@ -131,10 +132,8 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
     absl::StatusOr<std::vector<GatherPlan>> plans = PlanItems(*map, asked);
     absl::Status status = plans.status();
     if (status.ok()) {
-      std::vector<ServerPlan> servers =
+      const std::vector<ServerPlan> servers =
           PlanServers(*map, options.round, asked, *plans);
-      std::erase_if(servers,
-                    [](const ServerPlan& s) { return s.rows.empty(); });
       std::vector<Errand> errands;
       for (const ServerPlan& server : servers) {
         Errand& errand = errands.emplace_back();

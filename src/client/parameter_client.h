@@ -1,6 +1,6 @@
 // How a task reads and updates variables: each call is split along the shard
-// map into one request for each server and verb, however many variables it
-// names, and the answers go straight to where they are wanted.
+// map into as few requests for each server and verb as messages can hold, and
+// the answers go straight to where they are wanted.
 //
 // Lives on one executor and is used from it alone; many calls may be under way
 // at once. A call fails when nothing has moved for its time-out, or when its

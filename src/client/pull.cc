@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-// What is asked of one server.
+// A request to one server.
 struct PullPlan {
   ShardsRequest request;
   std::vector<MutableBytes> into;
@@ -19,14 +19,14 @@ absl::StatusOr<std::vector<PullPlan>> Plan(const ShardMap& map,
                                            uint64_t round) {
   const absl::StatusOr<std::vector<ItemOrder>> order = OrderItems(map, items);
   if (!order.ok()) return order.status();
-  std::vector<PullPlan> plans(map.servers());
+  RequestList<PullPlan> requests(map.servers());
   for (const ItemOrder& source : *order) {
     const VariableEntry& entry = *source.entry;
     const PullItem& item = items[source.item];
     CAPSTAN_RETURN_IF_ERROR(CheckSize(
         entry, ByteSize(entry.spec.dtype, entry.spec.shape), item.into.size()));
     for (uint32_t shard = 0; shard < entry.shards.size(); ++shard) {
-      PullPlan& plan = plans[entry.shards[shard].server];
+      PullPlan& plan = requests.For(entry.shards[shard].server);
       ShardPart part;
       part.key = {.variable = entry.id, .shard = shard};
       part.version = VersionOf(item.have, map, shard);
@@ -36,12 +36,12 @@ absl::StatusOr<std::vector<PullPlan>> Plan(const ShardMap& map,
       plan.sources.push_back(source);
     }
   }
+  std::vector<PullPlan> plans = requests.Take();
   for (PullPlan& plan : plans) {
     plan.request.id.fence.generation = map.generation();
     plan.request.id.round = round;
     plan.request.map_version = map.version();
   }
-  std::erase_if(plans, [](const PullPlan& p) { return p.into.empty(); });
   return plans;
 }
 

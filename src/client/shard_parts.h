@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "client/parameter_client.h"
 #include "variable/shard_map.h"
+#include "wire/frame.h"
 #include "wire/parameter.h"
 
 namespace capstan {
@@ -60,6 +62,39 @@ ByteSpan ShardBytes(const VariableEntry& entry, uint32_t shard, ByteSpan bytes,
       static_cast<size_t>(place.begin) * row_bytes,
       static_cast<size_t>(place.end - place.begin) * row_bytes);
 }
+
+// The most parts that a request may have, each with one attachment.
+inline constexpr size_t kMostParts = FrameLimits().attachment_count;
+
+// The requests of a call by where they go, one for each place unless that would
+// be too large. Request is a struct with a ShardsRequest `request`.
+template <typename Request>
+class RequestList {
+ public:
+  explicit RequestList(size_t places) : places_(places) {}
+
+  // The request that the next part for `place` belongs to: it has fewer than
+  // `most`.
+  Request& For(size_t place, size_t most = kMostParts) {
+    std::vector<Request>& requests = places_[place];
+    if (requests.empty() || requests.back().request.parts.size() == most) {
+      requests.emplace_back();
+    }
+    return requests.back();
+  }
+
+  // All of them, which have at least one part each.
+  std::vector<Request> Take() {
+    std::vector<Request> all;
+    for (std::vector<Request>& requests : places_) {
+      for (Request& request : requests) all.push_back(std::move(request));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::vector<Request>> places_;
+};
 
 // InvalidArgument unless the answer has a version for each of `parts`, and, of
 // an update, an outcome.

@@ -121,5 +121,28 @@ TEST_F(ShardPartsTest, RepliesAreComplete) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+struct Planned {
+  ShardsRequest request;
+};
+
+TEST(RequestListTest, SplitsWhatIsTooLarge) {
+  RequestList<Planned> requests(3);
+  for (uint32_t shard = 0; shard < 5; ++shard) {
+    requests.For(2, /*most=*/2)
+        .request.parts.push_back({.key = {.variable = 1, .shard = shard}});
+  }
+  requests.For(0).request.parts.push_back({.key = {.variable = 7}});
+  // By place, and in the order in which they came; none is empty.
+  std::vector<std::vector<uint32_t>> shards;
+  for (const Planned& planned : requests.Take()) {
+    std::vector<uint32_t>& own = shards.emplace_back();
+    for (const ShardPart& part : planned.request.parts) {
+      own.push_back(part.key.shard);
+    }
+  }
+  EXPECT_EQ(shards,
+            (std::vector<std::vector<uint32_t>>{{0}, {0, 1}, {2, 3}, {4}}));
+}
+
 }  // namespace
 }  // namespace capstan

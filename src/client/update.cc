@@ -254,8 +254,8 @@ absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
   return absl::OkStatus();
 }
 
-// A server looks at what it gets, and refuses it whole. With several servers
-// one must look at all before the first gets anything.
+// A server looks at each request, and refuses it whole. With several requests
+// one must look at all before the first is sent.
 absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
   for (const UpdatePlan& plan : plans) {
     const VariableSpec& spec = plan.entry->spec;
@@ -300,11 +300,13 @@ absl::Status CheckOperands(std::span<const UpdatePlan> plans,
 std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
                                     Operation operation,
                                     std::span<const UpdatePlan> plans) {
-  // Two for each server: dense and by rows.
-  std::vector<ServerPlan> servers(size_t{2} * map.servers());
+  // Two places for each server: dense and by rows, with two attachments each.
+  RequestList<ServerPlan> requests(size_t{2} * map.servers());
   const auto add = [&](const UpdatePlan& plan, uint32_t shard) -> ServerPlan& {
     const uint32_t owner = plan.entry->shards[shard].server;
-    ServerPlan& server = servers[2 * owner + (plan.by_rows ? 1 : 0)];
+    ServerPlan& server =
+        plan.by_rows ? requests.For(size_t{2} * owner + 1, kMostParts / 2)
+                     : requests.For(size_t{2} * owner);
     server.server = owner;
     server.by_rows = plan.by_rows;
     ShardPart part;
@@ -340,13 +342,12 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
       left = left.subspan(bytes);
     }
   }
+  std::vector<ServerPlan> servers = requests.Take();
   for (ServerPlan& server : servers) {
     server.request.id = id;
     server.request.operation = operation;
     server.request.map_version = map.version();
   }
-  std::erase_if(servers,
-                [](const ServerPlan& s) { return s.attachments.empty(); });
   return servers;
 }
 
