@@ -16,7 +16,9 @@
 #include "cluster/process_variables.h"
 #include "launch/blas_core.h"
 #include "launch/cpu_features.h"
+#include "launch/machine_facts.h"
 #include "launch/run_local_job.h"
+#include "launch/server_memory.h"
 
 namespace capstan {
 namespace {
@@ -50,7 +52,9 @@ got SIGHUP. Ctrl-C stops all tasks within 2 s; pressed again, it kills them.
 The workers share the cores of the machine: OMP_NUM_THREADS,
 OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
 many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
-kernels for this CPU. More workers may join: see capstan worker --help.
+kernels for this CPU. The servers share four fifths of the memory that the
+machine has to spare at the start: CAPSTAN_MEMORY, unless it is set, says how
+many megabytes each may fill with variables. More workers may join: see capstan worker --help.
 
 The tasks talk over Unix sockets in a folder of mode 0700 in $TMPDIR or /tmp:
 no other user of the machine can reach them. With --tcp they listen on free
@@ -88,6 +92,11 @@ int Run(RunLocalJobOptions options) {
     }
   }
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
+  // Once for all: a server that is started again finds less to spare, and has
+  // to hold as much as before.
+  const uint64_t memory =
+      ServerMemory(ReadMachineFacts("."), options.job.servers);
+  options.job.server_memory = memory == UINT64_MAX ? 0 : memory;
   options.search_path = SearchPath();
   options.socket_parent = Environment::FromProcess().Get("TMPDIR").value_or("");
   const absl::StatusOr<int> code = RunLocalJob(std::move(options));

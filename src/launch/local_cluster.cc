@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "capstan/program.h"
 #include "launch/coordinator_task.h"
+#include "launch/machine_facts.h"
 #include "launch/make_cluster.h"
 #include "launch/member_task.h"
+#include "launch/server_memory.h"
 #include "transport/inproc/inproc_network.h"
 
 namespace capstan {
@@ -46,6 +48,11 @@ TaskOptions Options(const ClusterSpec& spec, TaskId task) {
   // The workers share the cores.
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   options.compute_threads = std::max(1, cores / spec.num_tasks(Role::kWorker));
+  // And the servers the memory.
+  if (task.role == Role::kPs) {
+    options.memory_bytes =
+        ServerMemory(ReadMachineFacts("."), spec.num_tasks(Role::kPs));
+  }
   return options;
 }
 

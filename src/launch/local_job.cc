@@ -48,6 +48,7 @@ std::vector<std::string> EnvironmentOf(TaskId task, const ClusterSpec& spec,
   if (task.role == Role::kChief) environment.over_file = options.over_file;
   if (task.role == Role::kWorker) environment.concurrency = options.concurrency;
   if (task.role != Role::kPs) environment.blas_core = options.blas_core;
+  if (task.role == Role::kPs) environment.memory_bytes = options.server_memory;
   return TaskEnvironment(task, spec, environment);
 }
 

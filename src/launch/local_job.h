@@ -2,6 +2,7 @@
 // started with.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct LocalJobOptions {
   int concurrency = 0;
   // Of this machine, for the workers to share; 0 if they are not told.
   int cores = 0;
+  // What the variables of each server may take, in bytes; 0 if they are not
+  // told.
+  uint64_t server_memory = 0;
   // The kernels that OpenBLAS is to take in all tasks but the servers; "" to
   // let it choose.
   std::string blas_core = {};

@@ -209,5 +209,27 @@ TEST(LocalJobTest, RefusesWhatIsNoCluster) {
                        StartsWith("4 tasks, but 1 addresses")));
 }
 
+TEST(LocalJobTest, ServersAreToldTheirMemory) {
+  LocalJobOptions options = Options();
+  options.servers = 2;
+  options.server_memory = 1'500'000'000;
+  const auto memory_of = [&options](const std::string& name) {
+    const auto job = PlanLocalJob(options, Addresses(5));
+    for (const LocalTask& task : job->tasks) {
+      if (task.id.ToString() == name) {
+        return EnvironmentOf(task).Get("CAPSTAN_MEMORY").value_or("none");
+      }
+    }
+    return std::string("no such task");
+  };
+  EXPECT_EQ(memory_of("ps/0"), "1500");
+  EXPECT_EQ(memory_of("ps/1"), "1500");
+  EXPECT_EQ(memory_of("worker/0"), "none");
+  options.server_memory = 1;
+  EXPECT_EQ(memory_of("ps/0"), "1");
+  options.environment = {"CAPSTAN_MEMORY=70"};
+  EXPECT_EQ(memory_of("ps/0"), "70");
+}
+
 }  // namespace
 }  // namespace capstan

@@ -11,6 +11,7 @@
 #include "launch/machine_facts.h"
 #include "launch/open_checkpoint_root.h"
 #include "launch/resident_memory.h"
+#include "launch/server_memory.h"
 
 namespace capstan {
 namespace {
@@ -20,8 +21,7 @@ constexpr Duration kGrace = std::chrono::milliseconds(500);
 
 uint64_t MemoryFor(const TaskOptions& options) {
   if (options.memory_bytes != 0) return options.memory_bytes;
-  const std::optional<uint64_t> spare = ReadMachineFacts(".").memory_bytes;
-  return spare ? *spare / 5 * 4 : UINT64_MAX;
+  return ServerMemory(ReadMachineFacts("."), 1);
 }
 
 // Null if there is none.

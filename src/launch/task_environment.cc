@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "launch/blas_core.h"
+#include "launch/task_options.h"
 
 namespace capstan {
 namespace {
@@ -77,6 +78,11 @@ std::vector<std::string> TaskEnvironment(
       environment.push_back(
           fmt::format("{}={}", name, options.compute_threads));
     }
+  }
+  if (options.memory_bytes > 0 && !Has(options.inherited, "CAPSTAN_MEMORY")) {
+    environment.push_back(
+        fmt::format("CAPSTAN_MEMORY={}",
+                    std::max<uint64_t>(1, options.memory_bytes / kMegabyte)));
   }
   if (!options.blas_core.empty() &&
       !Has(options.inherited, kBlasCoreVariable)) {

@@ -3,6 +3,7 @@
 // Pure functions; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct TaskEnvironmentOptions {
   int compute_threads = 0;
   // How many functions a worker runs at once; 0 for what is inherited.
   int concurrency = 0;
+  // What the variables of a server may take; 0 for what is inherited.
+  uint64_t memory_bytes = 0;
   // The kernels that OpenBLAS is to take (blas_core.h); "" to let it choose.
   std::string blas_core = {};
 };
@@ -36,8 +39,8 @@ struct TaskEnvironmentOptions {
 // CAPSTAN_JOB_ID and, if given, CAPSTAN_TLS, CAPSTAN_TOKEN,
 // CAPSTAN_CHECKPOINT_DIR, CAPSTAN_OVER_FILE and CAPSTAN_CONCURRENCY. With
 // compute_threads also OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and
-// CAPSTAN_COMPUTE_THREADS, and with blas_core OPENBLAS_CORETYPE, each unless it
-// is inherited.
+// CAPSTAN_COMPUTE_THREADS, with memory_bytes CAPSTAN_MEMORY, and with blas_core
+// OPENBLAS_CORETYPE, each unless it is inherited.
 std::vector<std::string> TaskEnvironment(TaskId task, const ClusterSpec& spec,
                                          const TaskEnvironmentOptions& options);
 
