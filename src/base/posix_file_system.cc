@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/open_files.h"
 #include "base/status.h"
 
 namespace capstan {
@@ -46,7 +47,8 @@ absl::string_view ToAbsl(std::string_view text) {
 absl::Status Failure(std::string_view verb, std::string_view path, int error) {
   return FileError(CodeOf(error), verb, path,
                    error == ELOOP ? "is or leads through a symbolic link"
-                                  : std::generic_category().message(error));
+                                  : std::generic_category().message(error) +
+                                        OpenFilesRemedy(error));
 }
 
 // The same, when the caller should not have asked.

@@ -257,7 +257,9 @@ TEST_F(PosixFileSystemTest, TooManyOpenFilesIsResourceExhausted) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   const absl::Status status = files_->OpenForRead("a").status();
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                               HasSubstr("the limit of this process is 3; "
+                                         "raise it")));
 }
 
 TEST_F(PosixFileSystemTest, OffsetsBeyond4GiB) {

@@ -10,13 +10,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/open_files.h"
 #include "dataset/cat.h"
 
 namespace capstan {
 namespace {
 
 absl::Status Failed(int error, std::string_view verb, const std::string& path) {
-  return absl::ErrnoToStatus(error, Cat(verb, " \"", path, "\""));
+  const absl::Status status =
+      absl::ErrnoToStatus(error, Cat(verb, " \"", path, "\""));
+  return absl::Status(status.code(),
+                      Cat(status.message(), OpenFilesRemedy(error)));
 }
 
 class InputFile final : public ReadableFile {

@@ -45,16 +45,15 @@ Finding CheckOpenFiles(const MachineFacts& facts, int tasks) {
   // it.
   const uint64_t least = 4 * static_cast<uint64_t>(tasks) + kOtherFiles;
   const uint64_t wanted = std::max(least, kGoodOpenFiles);
-  const bool may_raise = facts.open_files_hard.value_or(0) >= wanted;
+  // Tasks raise the limit themselves, as far as they may.
+  const uint64_t limit =
+      std::max(*facts.open_files, facts.open_files_hard.value_or(0));
   return Found(
-      LevelOf(*facts.open_files, least, wanted),
-      fmt::format("open files: at most {} at once",
-                  CountText(*facts.open_files)),
-      may_raise ? fmt::format("run: ulimit -n {}", wanted)
-                : fmt::format("let an administrator allow {} (nofile in "
-                              "/etc/security/limits.conf, or LimitNOFILE= of "
-                              "systemd)",
-                              wanted));
+      LevelOf(limit, least, wanted),
+      fmt::format("open files: a task may have {} at once", CountText(limit)),
+      fmt::format("ask an administrator to allow {} (nofile in "
+                  "/etc/security/limits.conf, or LimitNOFILE= of systemd)",
+                  wanted));
 }
 
 Finding CheckThreads(const MachineFacts& facts) {

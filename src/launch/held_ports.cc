@@ -10,13 +10,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/open_files.h"
 
 namespace capstan {
 namespace {
 
 absl::Status NoPort(const char* call) {
+  const int error = errno;
   return absl::ResourceExhaustedError(
-      absl::StrCat("no free port on 127.0.0.1: ", call, ": ", strerror(errno)));
+      absl::StrCat("no free port on 127.0.0.1: ", call, ": ", strerror(error),
+                   OpenFilesRemedy(error)));
 }
 
 }  // namespace

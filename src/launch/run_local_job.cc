@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/open_files.h"
 #include "base/random.h"
 #include "base/real_clock.h"
 #include "base/status.h"
@@ -88,6 +89,8 @@ absl::StatusOr<std::vector<TaskProcess>> MakeProcesses(
 }  // namespace
 
 absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
+  // Of each task it has the log and the ends of pipes.
+  RaiseOpenFileLimit();
   const RealClock clock;
   Screen screen(options.output, options.messages);
   absl::StatusOr<std::string> program =

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/open_files.h"
 
 namespace capstan {
 namespace {
@@ -65,12 +66,13 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 absl::Status NoResource(const char* call, int error) {
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot start a process: ", call, ": ", strerror(error)));
+      absl::StrCat("cannot start a process: ", call, ": ", strerror(error),
+                   OpenFilesRemedy(error)));
 }
 
 absl::Status CannotRun(const std::string& program, int error) {
-  const std::string message =
-      absl::StrCat("cannot run ", program, ": ", strerror(error));
+  const std::string message = absl::StrCat(
+      "cannot run ", program, ": ", strerror(error), OpenFilesRemedy(error));
   switch (error) {
     case ENOENT:
     case ENOTDIR:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/open_files.h"
 #include "base/run_on.h"
 #include "base/status.h"
 #include "capstan/version.h"
@@ -62,6 +63,7 @@ absl::StatusOr<std::unique_ptr<TaskHost>> TaskHost::Create(
 }
 
 absl::Status TaskHost::Prepare() {
+  RaiseOpenFileLimit();
   NetworkPolicy policy;
   policy.tls = !options_.tls_directory.empty();
   policy.insecure_network = options_.insecure_network;

@@ -1,8 +1,11 @@
 // `capstan run`: what tasks are given, and what becomes of their output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -114,6 +117,34 @@ TEST(RunTest, WorkersAreToldTheirShareOfTheCores) {
   const unsigned share = std::max(1u, std::thread::hardware_concurrency() / 2);
   EXPECT_EQ(run.Log("worker-1"), "threads " + std::to_string(share) + "\n");
   EXPECT_EQ(run.Log("chief-0"), "threads \n");
+}
+
+TEST(RunTest, ServersShareTheMemoryAndMayOpenManyFiles) {
+  // The chief ends when all servers have said what they were told.
+  RunProcess run(
+      "[ $CAPSTAN_TASK != chief/0 ] || "
+      "until [ $(cat runs/*/logs/ps-?.log | wc -l) = 4 ]; do sleep 0.05; done",
+      {.flags = {"-w", "1", "-s", "4"},
+       .server = "echo \"$CAPSTAN_MEMORY MB, $(ulimit -n) files\"",
+       .before = "ulimit -Sn 200"});
+  EXPECT_EQ(run.Wait(), 0);
+  const std::string told = run.Log("ps-0");
+  for (const char* server : {"ps-1", "ps-2", "ps-3"}) {
+    EXPECT_EQ(run.Log(server), told);
+  }
+  int megabytes = 0;
+  unsigned long files = 0;
+  ASSERT_EQ(std::sscanf(told.c_str(), "%d MB, %lu files", &megabytes, &files),
+            2)
+      << told;
+  struct sysinfo machine = {};
+  ASSERT_EQ(sysinfo(&machine), 0);
+  const auto total = static_cast<double>(machine.totalram) * machine.mem_unit;
+  EXPECT_GT(megabytes, 0);
+  EXPECT_LE(4 * megabytes, total * 0.8 / 1e6);
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(files, std::min<rlim_t>(65'536, limit.rlim_max));
 }
 
 TEST(RunTest, ArgumentsArriveAsTheyAre) {

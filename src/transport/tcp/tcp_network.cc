@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/event.h"
+#include "base/open_files.h"
 #include "base/refusal.h"
 #include "base/status.h"
 #include "transport/deadline_queue.h"
@@ -43,10 +44,17 @@ std::string ToText(const Tcp::endpoint& endpoint) {
              : absl::StrCat(host, ":", endpoint.port());
 }
 
+// With what can be done about it, if that is known.
+std::string TextOf(const asio::error_code& error) {
+  const bool of_system = error.category() == asio::error::get_system_category();
+  return absl::StrCat(error.message(),
+                      of_system ? OpenFilesRemedy(error.value()) : "");
+}
+
 absl::Status CannotReach(const std::string& address,
                          const asio::error_code& error) {
   const std::string message =
-      absl::StrCat("cannot connect to ", address, ": ", error.message());
+      absl::StrCat("cannot connect to ", address, ": ", TextOf(error));
   // A Unix socket without its file has no listener either. (asio's category
   // does not know it as an std::errc.)
   const asio::error_code no_file(ENOENT, asio::error::get_system_category());
@@ -151,7 +159,7 @@ class SocketAcceptor final : public Acceptor {
     }
     if (error) {
       co_return absl::ResourceExhaustedError(
-          absl::StrCat("cannot accept: ", error.message()));
+          absl::StrCat("cannot accept: ", TextOf(error)));
     }
     absl::StatusOr<std::string> name = NameOfCaller(state->seams, socket, peer);
     if (!name.ok()) co_return name.status();
@@ -166,7 +174,7 @@ class SocketAcceptor final : public Acceptor {
 absl::Status CannotListen(const std::string& address,
                           const asio::error_code& error) {
   return absl::UnavailableError(
-      absl::StrCat("cannot listen on ", address, ": ", error.message()));
+      absl::StrCat("cannot listen on ", address, ": ", TextOf(error)));
 }
 
 absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnTcp(

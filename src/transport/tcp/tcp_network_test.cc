@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -104,6 +105,24 @@ TEST_F(TcpNetworkTest, AllAddressesRefuse) {
       Connect({"127.0.0.3", "127.0.0.4"}),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("both.example:")));
   EXPECT_THAT(Connect({}), StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(TcpNetworkTest, TooManyOpenFilesComeWithTheRemedy) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Sockets that are open stay so.
+  const rlimit limit = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const absl::Status connected = Connect({"127.0.0.1"});
+  const absl::Status listening =
+      network_.Listen(thread_.executor(), "127.0.0.1:0").status();
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const absl::Status& status : {connected, listening}) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kUnavailable,
+                         HasSubstr("Too many open files (the limit of this "
+                                   "process is 3; raise it")));
+  }
 }
 
 }  // namespace
