@@ -63,12 +63,13 @@ class RowSource;
 // is no table here.
 class CAPSTAN_EXPORT EmbeddingImpl : public torch::nn::Module {
  public:
-  // Throws kInvalidArgument unless both are at least 1.
+  // Without an optimizer of its own it has the trainer's, and without
+  // `non_finite` that of the model's TorchOptions. Throws kInvalidArgument
+  // unless `rows` and `dim` are at least 1.
   EmbeddingImpl(std::int64_t rows, std::int64_t dim,
-                Initializer initializer = Uniform{});
-  // A variable's own optimizer; without one it has the trainer's.
-  EmbeddingImpl(std::int64_t rows, std::int64_t dim, Initializer initializer,
-                Optimizer optimizer);
+                Initializer initializer = Uniform{},
+                std::optional<Optimizer> optimizer = std::nullopt,
+                std::optional<NonFinite> non_finite = std::nullopt);
 
   // Of ids (i64 or i32) of any shape, with one more axis of size dim. Throws
   // kOutOfRange for an id that is no row, kFailedPrecondition outside of a
@@ -77,8 +78,8 @@ class CAPSTAN_EXPORT EmbeddingImpl : public torch::nn::Module {
 
   // For the replica: where rows come from, while a step runs; null outside.
   void Attach(RowSource* source) { source_ = source; }
-  // Its variable, but for the name.
-  VariableSpec Spec() const;
+  // Its variable, but for the name, in a model of this `non_finite`.
+  VariableSpec Spec(NonFinite of_model = NonFinite::kRefuse) const;
   std::int64_t dim() const noexcept { return dim_; }
 
  private:
@@ -86,6 +87,7 @@ class CAPSTAN_EXPORT EmbeddingImpl : public torch::nn::Module {
   const std::int64_t dim_;
   const Initializer initializer_;
   const std::optional<Optimizer> optimizer_;
+  const std::optional<NonFinite> non_finite_;
   RowSource* source_ = nullptr;
 };
 TORCH_MODULE(Embedding);
@@ -99,6 +101,10 @@ struct TorchOptions {
   // For CustomLoss and CustomMetric, by name.
   std::map<std::string, LossFunction> losses = {};
   std::map<std::string, MetricFactory> metrics = {};
+  // What happens to an update of one of the model's variables with a NaN or an
+  // infinity in it. The default ends Fit with an error; for TerminateOnNaN to
+  // end it instead, it must be another.
+  NonFinite non_finite = NonFinite::kRefuse;
 };
 
 // Copies the values of a trainer's model on the servers into the parameters and

@@ -256,7 +256,8 @@ absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
 
 // A server looks at each request, and refuses it whole. With several requests
 // one must look at all before the first is sent.
-absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
+absl::Status CheckFinite(std::span<const UpdatePlan> plans,
+                         Operation operation) {
   for (const UpdatePlan& plan : plans) {
     const VariableSpec& spec = plan.entry->spec;
     if (spec.non_finite != NonFinite::kRefuse) continue;
@@ -281,7 +282,9 @@ absl::Status CheckFinite(std::span<const UpdatePlan> plans) {
     }
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", spec.name, "', shard ", shard,
-                     ": a NaN or infinity in row ", row, ", element ",
+                     operation == Operation::kGradient ? ": the gradient has"
+                                                       : ": the values have",
+                     " a NaN or infinity in row ", row, ", element ",
                      *found % size, " of the row; nothing was changed"));
   }
   return absl::OkStatus();
@@ -414,7 +417,7 @@ absl::StatusOr<Prepared> Prepare(const ShardMap& map, const UpdateId& id,
   CAPSTAN_RETURN_IF_ERROR(SpreadSkips(prepared.plans));
   prepared.servers = PlanServers(map, id, operation, prepared.plans);
   if (prepared.servers.size() > 1) {
-    CAPSTAN_RETURN_IF_ERROR(CheckFinite(prepared.plans));
+    CAPSTAN_RETURN_IF_ERROR(CheckFinite(prepared.plans, operation));
     if (operation != Operation::kGradient) {
       CAPSTAN_RETURN_IF_ERROR(CheckOperands(prepared.plans, operation));
     }

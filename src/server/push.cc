@@ -55,8 +55,7 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found, size_t i,
   update.scale = part.scale;
   update.based_on = part.version;
   update.values = values;
-  const absl::StatusOr<bool> skip =
-      CheckFinite(shard, part.dtype, values, {}, 0);
+  const absl::StatusOr<bool> skip = CheckFinite(found, i, values, {}, 0);
   if (!skip.ok()) return skip.status();
   update.skip = *skip;
   if (update.operation != Operation::kGradient) {
@@ -203,7 +202,7 @@ class StreamedPush {
       absl::Status status = co_await call_.Receive(piece);
       if (!status.ok()) co_return status;
       const absl::StatusOr<bool> skip =
-          CheckFinite(shard, dtype, piece, {}, offset / element);
+          CheckFinite(found_, i, piece, {}, offset / element);
       if (!skip.ok()) co_return skip.status();
       part.update.skip |= *skip;
       if (!part.update.skip) {

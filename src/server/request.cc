@@ -201,21 +201,26 @@ absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
+absl::StatusOr<bool> CheckFinite(const ShardsCall& call, size_t i, Bytes values,
                                  std::span<const uint32_t> rows,
                                  size_t offset) {
+  const Shard& shard = *call.shards[i];
   const NonFinite policy = shard.spec().non_finite;
   if (policy == NonFinite::kAccept) return false;
-  const std::optional<size_t> found = FindNonFinite(dtype, values);
+  const std::optional<size_t> found =
+      FindNonFinite(call.request.parts[i].dtype, values);
   if (!found) return false;
   if (policy == NonFinite::kSkip) return true;
   const size_t element = offset + *found;
   const size_t size = shard.row_elements();
   const size_t row = rows.empty() ? element / size : rows[element / size];
-  return absl::InvalidArgumentError(
-      absl::StrCat(shard.Name(), ": a NaN or infinity in row ",
-                   shard.first_row() + static_cast<int64_t>(row), ", element ",
-                   element % size, " of the row; nothing was changed"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      shard.Name(),
+      call.request.operation == Operation::kGradient ? ": the gradient has"
+                                                     : ": the values have",
+      " a NaN or infinity in row ",
+      shard.first_row() + static_cast<int64_t>(row), ", element ",
+      element % size, " of the row; nothing was changed"));
 }
 
 absl::Status CheckRange(const Shard& shard, uint32_t part, uint64_t begin,

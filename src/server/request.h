@@ -55,11 +55,11 @@ Task<absl::Status> AwaitRound(Clock& clock, ServerCall& call,
 absl::Status CheckUpdate(const ShardsCall& call, size_t i, uint64_t rows,
                          uint64_t value_bytes);
 
-// Whether the values are to be skipped for not being finite. InvalidArgument,
-// naming the variable, the shard and the element (of the whole variable, in
-// its row), if they are to be refused. `rows` are those of the values if there
-// are, else they begin with element `offset` of the shard.
-absl::StatusOr<bool> CheckFinite(const Shard& shard, DType dtype, Bytes values,
+// Whether the values of part `i` are to be skipped for not being finite.
+// InvalidArgument, naming the variable, the shard and the element (of the whole
+// variable, in its row), if they are to be refused. `rows` are those of the
+// values if there are, else they begin with element `offset` of the shard.
+absl::StatusOr<bool> CheckFinite(const ShardsCall& call, size_t i, Bytes values,
                                  std::span<const uint32_t> rows, size_t offset);
 
 // OK if all `rows` are rows of `shard`. Else OutOfRange, naming the row of the

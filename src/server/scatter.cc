@@ -47,7 +47,7 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found,
   update.values = attachments[2 * i + 1];
   CAPSTAN_RETURN_IF_ERROR(CheckRows(shard, update.rows));
   const absl::StatusOr<bool> skip =
-      CheckFinite(shard, part.dtype, update.values, update.rows, 0);
+      CheckFinite(found, i, update.values, update.rows, 0);
   if (!skip.ok()) return skip.status();
   update.skip = *skip;
   if (update.operation != Operation::kGradient) {

@@ -14,17 +14,14 @@ int64_t AtLeastOne(const char* what, int64_t value) {
 
 }  // namespace
 
-EmbeddingImpl::EmbeddingImpl(int64_t rows, int64_t dim, Initializer initializer)
-    : rows_(AtLeastOne("rows", rows)),
-      dim_(AtLeastOne("dimensions", dim)),
-      initializer_(std::move(initializer)) {}
-
 EmbeddingImpl::EmbeddingImpl(int64_t rows, int64_t dim, Initializer initializer,
-                             Optimizer optimizer)
+                             std::optional<Optimizer> optimizer,
+                             std::optional<NonFinite> non_finite)
     : rows_(AtLeastOne("rows", rows)),
       dim_(AtLeastOne("dimensions", dim)),
       initializer_(std::move(initializer)),
-      optimizer_(std::move(optimizer)) {}
+      optimizer_(std::move(optimizer)),
+      non_finite_(non_finite) {}
 
 torch::Tensor EmbeddingImpl::forward(const torch::Tensor& ids) {
   if (source_ == nullptr) {
@@ -44,11 +41,12 @@ torch::Tensor EmbeddingImpl::forward(const torch::Tensor& ids) {
   return source_->Read(*this, ids).reshape(sizes);
 }
 
-VariableSpec EmbeddingImpl::Spec() const {
+VariableSpec EmbeddingImpl::Spec(NonFinite of_model) const {
   VariableSpec spec;
   spec.shape = {rows_, dim_};
   spec.initializer = initializer_;
   spec.optimizer = optimizer_;
+  spec.non_finite = non_finite_.value_or(of_model);
   return spec;
 }
 

@@ -1,5 +1,6 @@
 #include "torch/module_replica.h"
 
+#include <cmath>
 #include <utility>
 
 #include "capstan/error.h"
@@ -142,6 +143,7 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
     variable.spec.name = names_[i];
     variable.spec.shape = ShapeOf(masters_[i]);
     variable.spec.dtype = DTypeOf(masters_[i].scalar_type());
+    variable.spec.non_finite = options_->non_finite;
     variable.spec.trainable = i < num_trained_;
     // Such as a mask.
     if (i >= num_trained_ && !torch::isfinite(tensors_[i]).all().item<bool>()) {
@@ -154,7 +156,7 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
   }
   for (const auto& [name, embedding] : EmbeddingsOf(*module_.module)) {
     ModelVariable& variable = variables.emplace_back();
-    variable.spec = embedding->Spec();
+    variable.spec = embedding->Spec(options_->non_finite);
     variable.spec.name = model_ + "/" + name + ".weight";
     variable.by_rows = true;
   }
@@ -232,14 +234,27 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
     rows_.Flush();
   }
   batches.done();
+  loss_ = loss.item<double>();
 }
 
 void ModuleReplica::FinishUpdates(StepReport& report) {
   const Timer timer(report.push_ns);
-  whole_update_.Wait();
-  buckets_->Finish();
-  buffers_->Finish();
-  rows_.Finish();
+  try {
+    whole_update_.Wait();
+    buckets_->Finish();
+    buffers_->Finish();
+    rows_.Finish();
+  } catch (const Error& error) {
+    // What is refused in a gradient then comes from here.
+    if (error.code() != ErrorCode::kInvalidArgument || std::isfinite(loss_)) {
+      throw;
+    }
+    throw Error(error.code(),
+                std::string("the loss is ") +
+                    (std::isnan(loss_) ? "NaN" : "infinite") + "; " +
+                    std::string(error.message()),
+                error.task());
+  }
 }
 
 void ModuleReplica::Abandon() noexcept {

@@ -118,6 +118,9 @@ class ModuleReplica : public ModelReplica {
   std::vector<torch::Tensor> ahead_;
   std::vector<VariableCopy> ahead_copies_;
 
+  // The loss of the batch whose updates were sent last.
+  double loss_ = 0;
+
   // What UseThreads was last told.
   int threads_ = 0;
 

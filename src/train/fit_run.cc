@@ -132,6 +132,10 @@ void FitRun::RunEpochs() {
     bool any = false;
     try {
       any = TrainEpoch();
+    } catch (const Error& error) {
+      const Error placed = WithPlace(error);
+      Abandon();
+      throw placed;
     } catch (...) {
       Abandon();
       throw;
@@ -178,8 +182,8 @@ bool FitRun::TrainEpoch() {
 
 void FitRun::ScheduleNext() {
   const std::int64_t batches = steps_.BatchesFrom(next_);
-  pending_.push_back(
-      {steps_.Schedule(StepOf(next_), epoch_, next_), next_ + batches - 1});
+  pending_.push_back({steps_.Schedule(StepOf(next_), epoch_, next_), next_,
+                      next_ + batches - 1});
   next_ += batches;
 }
 
@@ -219,11 +223,34 @@ void FitRun::Abandon() {
   try {
     // Before anybody waits for a step: those of later rounds do not run.
     impl_.coordinator.Join();
-  } catch (...) {
+  } catch (const Error& error) {
+    const Error placed = WithPlace(error);
     Drain();
-    throw;
+    throw placed;
   }
   Drain();
+}
+
+Error FitRun::WithPlace(const Error& error) const {
+  for (const Pending& step : pending_) {
+    if (!step.value.Ready()) continue;
+    try {
+      step.value.Fetch();
+    } catch (const Error& of_step) {
+      // That of several says so at its end.
+      if (!error.message().starts_with(of_step.message())) continue;
+      const std::string batches =
+          step.first == step.last
+              ? fmt::format("batch {}", step.last + 1)
+              : fmt::format("batches {}-{}", step.first + 1, step.last + 1);
+      return Error(
+          error.code(),
+          fmt::format("epoch {}/{}, {}/{}: {}", epoch_ + 1, options_.epochs,
+                      batches, steps_.batches_per_epoch(), error.message()),
+          error.task());
+    }
+  }
+  return error;
 }
 
 void FitRun::Drain() noexcept {

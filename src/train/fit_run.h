@@ -45,7 +45,8 @@ class FitRun {
   // What was scheduled and not yet reported.
   struct Pending {
     RemoteValue<StepReport> value;
-    std::int64_t last = 0;  // its last batch
+    std::int64_t first = 0;  // its batches
+    std::int64_t last = 0;
   };
 
   // --- fit_run.cc
@@ -64,6 +65,8 @@ class FitRun {
   // When something has failed: waits for the steps that are unfinished and
   // counts those that have trained. Throws the error of one that has failed.
   void Abandon();
+  // The error of a step with its epoch and batch, if it is one that is pending.
+  Error WithPlace(const Error& error) const;
   void Drain() noexcept;
   void Validate(int epoch, Logs& logs);
   void WarnOfEnd() const;

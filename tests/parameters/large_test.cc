@@ -126,8 +126,8 @@ TEST_F(LargeTest, ANanInTheLastPieceChangesNothing) {
   EXPECT_THAT(
       PushBoth(id, gradient, {1, 1, 1, 1}),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("variable 'large', shard 1: a NaN or infinity in row "
-                         "4194303, element 0 of the row")));
+               HasSubstr("variable 'large', shard 1: the gradient has a NaN or "
+                         "infinity in row 4194303, element 0 of the row")));
   EXPECT_TRUE(AllAre(Read("large"), 0));
   EXPECT_TRUE(AllAre(Read("small"), 0));
   EXPECT_EQ(job_.Report("large", 0).version, 1u);
@@ -147,7 +147,8 @@ TEST_F(LargeTest, ANanInTheFirstPieceChangesNothing) {
     gradient[5] = kNan;
     EXPECT_THAT(PushBoth(job_.NextStep(), gradient, {1, 1, 1, 1}),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("shard 0: a NaN or infinity in row 5")));
+                         HasSubstr("shard 0: the gradient has a NaN or "
+                                   "infinity in row 5")));
     gradient[5] = 1;
     ASSERT_OK(PushBoth(job_.NextStep(), gradient, {1, 1, 1, 1}));
   }

@@ -142,10 +142,11 @@ TEST_F(RawRequestTest, ValuesThatAreNotFinite) {
   ShardsRequest request = HandRequest(job_, "w", 1);
   std::vector<float> bad = four_;
   bad[3] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(Call(Method::kPush, request, {BytesOf(bad)}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("variable 'w', shard 1: a NaN or infinity in "
-                                 "row 3, element 1")));
+  EXPECT_THAT(
+      Call(Method::kPush, request, {BytesOf(bad)}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("variable 'w', shard 1: the gradient has a NaN "
+                         "or infinity in row 3, element 1")));
   const std::vector<uint32_t> rows = {1, 0};
   EXPECT_THAT(Call(Method::kScatter, request, {BytesOf(rows), BytesOf(bad)}),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -138,14 +138,15 @@ TEST_P(ValidationTest, NotFiniteIsRefusedWhole) {
     gradient[9] = bad;
     EXPECT_THAT(PushThree(ones_, gradient, ones_),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("variable 'b', shard 2: a NaN or infinity "
-                                   "in row 4, element 1 of the row; nothing "
-                                   "was changed")));
+                         HasSubstr("variable 'b', shard 2: the gradient has a "
+                                   "NaN or infinity in row 4, element 1 of the "
+                                   "row; nothing was changed")));
     EXPECT_THAT(Scatter(job_, job_.chief(), job_.NextStep(), "b", {0, 5, 3, 1},
                         std::vector<float>{1, 1, 1, 1, bad, 1, 1, 1}),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("variable 'b', shard 1: a NaN or infinity "
-                                   "in row 3, element 0 of the row")));
+                         HasSubstr("variable 'b', shard 1: the gradient has a "
+                                   "NaN or infinity in row 3, element 0 of the "
+                                   "row")));
     refused += 2;
   }
   ExpectNothingChanged();
@@ -160,8 +161,8 @@ TEST_P(ValidationTest, AssignmentsAreLookedAtToo) {
   EXPECT_THAT(Push(job_, job_.chief(), job_.NextStep(), "plain",
                    std::vector<float>{0, 0, 0, 0, 0, kNan}, Operation::kSet),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("variable 'plain', shard 2: a NaN or infinity "
-                                 "in row 5")));
+                       HasSubstr("variable 'plain', shard 2: the values have a "
+                                 "NaN or infinity in row 5")));
   EXPECT_THAT(Push(job_, job_.chief(), job_.NextStep(), "i",
                    std::vector<int32_t>{1, 1, 1, 1, 1, 0}, Operation::kDiv),
               StatusIs(absl::StatusCode::kInvalidArgument,
