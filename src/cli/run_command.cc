@@ -54,7 +54,8 @@ OPENBLAS_NUM_THREADS and CAPSTAN_COMPUTE_THREADS, unless they are set, say how
 many each of their functions has; OPENBLAS_CORETYPE, unless it is set, names the
 kernels for this CPU. The servers share four fifths of the memory that the
 machine has to spare at the start: CAPSTAN_MEMORY, unless it is set, says how
-many megabytes each may fill with variables. More workers may join: see capstan worker --help.
+many megabytes each may fill with variables. More workers may join: see
+capstan worker --help.
 
 The tasks talk over Unix sockets in a folder of mode 0700 in $TMPDIR or /tmp:
 no other user of the machine can reach them. With --tcp they listen on free
