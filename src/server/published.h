@@ -10,13 +10,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 
 namespace capstan {
-
-// A number for the calling thread: 0, 1, 2, ... in the order in which they ask.
-size_t ThreadNumber();
 
 // Thread-safe, except as Replace says.
 template <typename T>
@@ -27,7 +25,9 @@ class Published {
   Published& operator=(const Published&) = delete;
 
   std::shared_ptr<const T> Load() const {
-    Stripe& stripe = (*stripes_)[ThreadNumber() % stripes_->size()];
+    const size_t thread =
+        std::hash<std::thread::id>()(std::this_thread::get_id());
+    Stripe& stripe = (*stripes_)[thread % stripes_->size()];
     while (true) {
       const size_t current = current_.load();
       Side& side = stripe.sides[current];
@@ -76,7 +76,7 @@ class Published {
   std::atomic<size_t> current_ = 0;
   // Apart from this, which may be in the frame of a coroutine: those of GCC 12
   // have no room for such an alignment.
-  using Stripes = std::array<Stripe, 16>;
+  using Stripes = std::array<Stripe, 32>;
   const std::unique_ptr<Stripes> stripes_ = std::make_unique<Stripes>();
 };
 
