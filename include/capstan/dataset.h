@@ -525,6 +525,11 @@ class CAPSTAN_EXPORT ExampleTable {
 
   std::int64_t size() const;
 
+  // What the numbers stand for, as far as the sizes of the sources and the
+  // operations tell: "Rows(240).Shuffle(seed 7).Batch(8)". Where it differs,
+  // the same number may be another element.
+  std::string Describe() const;
+
   // Element `index` of the iteration `epoch`, on which the order of Shuffle
   // depends: each of them has every element once. Throws kOutOfRange, and what
   // reading throws.

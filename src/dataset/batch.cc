@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "dataset/cat.h"
 #include "dataset/gather.h"
 #include "dataset/operations.h"
 
@@ -55,6 +56,11 @@ class BatchTable final : public Table {
       : input_(std::move(input)), n_(n), size_(size), join_(join) {}
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override {
+    const bool drops = input_->size() % n_ != 0 && size_ == input_->size() / n_;
+    return Cat(input_->Describe(), ".Batch(", n_,
+               drops ? ", drop_remainder)" : ")");
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {

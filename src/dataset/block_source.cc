@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -31,6 +32,7 @@ class BlockTable final : public Table {
       : block_(std::move(block)) {}
 
   std::int64_t size() const override { return block_->rows; }
+  std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
             std::vector<Run>& out) const override {

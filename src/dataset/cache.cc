@@ -2,6 +2,7 @@
 #include <mutex>
 #include <utility>
 
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -84,6 +85,9 @@ class CacheTable final : public Table {
         elements_(static_cast<std::size_t>(input_->size())) {}
 
   std::int64_t size() const override { return input_->size(); }
+  std::string Describe() const override {
+    return Cat(input_->Describe(), ".Cache()");
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
             std::vector<Run>& out) const override {

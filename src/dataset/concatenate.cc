@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "capstan/error.h"
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -35,6 +36,9 @@ class ConcatenateTable final : public Table {
       : first_(std::move(first)), second_(std::move(second)), size_(size) {}
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override {
+    return Cat(first_->Describe(), ".Concatenate(", second_->Describe(), ")");
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {

@@ -28,6 +28,8 @@ ExampleTable ExampleTable::Open(const Dataset& dataset) {
 
 std::int64_t ExampleTable::size() const { return table_->size(); }
 
+std::string ExampleTable::Describe() const { return table_->Describe(); }
+
 Example ExampleTable::At(std::int64_t index, std::uint64_t epoch) const {
   if (index < 0 || index >= table_->size()) {
     throw Error(ErrorCode::kOutOfRange,

@@ -31,6 +31,7 @@ class MapTable final : public Table {
       : input_(std::move(input)), function_(function) {}
 
   std::int64_t size() const override { return input_->size(); }
+  std::string Describe() const override { return input_->Describe(); }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {

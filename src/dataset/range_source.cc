@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "capstan/error.h"
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -30,6 +31,7 @@ class Numbers final : public Table {
       : begin_(begin), step_(step), count_(count), layout_(ValueLayout()) {}
 
   std::int64_t size() const override { return count_; }
+  std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
             std::vector<Run>& out) const override {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,9 @@ class Table {
   virtual ~Table() = default;
 
   virtual std::int64_t size() const = 0;
+
+  // As ExampleTable's.
+  virtual std::string Describe() const = 0;
 
   // Appends the elements of these numbers, which are below size(), in their
   // order. `epoch` says which iteration it is.

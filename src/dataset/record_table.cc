@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "capstan/error.h"
+#include "dataset/cat.h"
 #include "dataset/input_file.h"
 #include "dataset/only_errors.h"
 #include "dataset/record_file.h"
@@ -92,6 +93,7 @@ class RecordTable final : public Table {
       : files_(std::move(files)), size_(size) {}
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
             std::vector<Run>& out) const override {

@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "capstan/error.h"
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -62,6 +63,9 @@ class RepeatTable final : public Table {
       : input_(std::move(input)), count_(count), size_(size) {}
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override {
+    return Cat(input_->Describe(), ".Repeat(", count_, ")");
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {

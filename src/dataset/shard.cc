@@ -43,7 +43,7 @@ class Shard final : public Recipe {
   std::shared_ptr<const Table> OpenTable() const override {
     auto input = input_->OpenTable();
     const std::int64_t size = SizeOf(input->size());
-    return MakeSubset(std::move(input), size,
+    return MakeSubset(std::move(input), Cat("Shard(", n_, ", ", i_, ")"), size,
                       [n = n_, i = i_](std::int64_t index, std::uint64_t) {
                         return index * n + i;
                       });

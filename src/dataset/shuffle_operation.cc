@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "dataset/cat.h"
 #include "dataset/operations.h"
 #include "dataset/shuffle.h"
 #include "dataset/subset.h"
@@ -70,8 +71,10 @@ class Shuffle final : public Recipe {
     auto input = input_->OpenTable();
     const std::int64_t size = input->size();
     return MakeSubset(
-        std::move(input), size,
-        [this, size](std::int64_t index, std::uint64_t epoch) {
+        std::move(input),
+        Cat("Shuffle(seed ", options_.seed,
+            options_.reshuffle_each_iteration ? ")" : ", once)"),
+        size, [this, size](std::int64_t index, std::uint64_t epoch) {
           return static_cast<std::int64_t>(ShuffledAt(
               options_.seed, OrderOf(epoch), static_cast<std::uint64_t>(size),
               static_cast<std::uint64_t>(index)));

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "dataset/cat.h"
 #include "dataset/recipe.h"
 
 namespace capstan {
@@ -13,10 +15,17 @@ namespace capstan {
 template <typename At>
 class Subset final : public Table {
  public:
-  Subset(std::shared_ptr<const Table> input, std::int64_t size, At at)
-      : input_(std::move(input)), size_(size), at_(std::move(at)) {}
+  Subset(std::shared_ptr<const Table> input, std::string operation,
+         std::int64_t size, At at)
+      : input_(std::move(input)),
+        operation_(std::move(operation)),
+        size_(size),
+        at_(std::move(at)) {}
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override {
+    return Cat(input_->Describe(), ".", operation_);
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {
@@ -27,14 +36,18 @@ class Subset final : public Table {
 
  private:
   const std::shared_ptr<const Table> input_;
+  const std::string operation_;
   const std::int64_t size_;
   const At at_;
 };
 
+// `operation` describes it: "Take(10)".
 template <typename At>
 std::shared_ptr<const Table> MakeSubset(std::shared_ptr<const Table> input,
+                                        std::string operation,
                                         std::int64_t size, At at) {
-  return std::make_shared<Subset<At>>(std::move(input), size, std::move(at));
+  return std::make_shared<Subset<At>>(std::move(input), std::move(operation),
+                                      size, std::move(at));
 }
 
 }  // namespace capstan

@@ -34,7 +34,7 @@ class Take final : public Recipe {
   std::shared_ptr<const Table> OpenTable() const override {
     auto input = input_->OpenTable();
     const std::int64_t size = std::min(n_, input->size());
-    return MakeSubset(std::move(input), size,
+    return MakeSubset(std::move(input), Cat("Take(", n_, ")"), size,
                       [](std::int64_t index, std::uint64_t) { return index; });
   }
   std::optional<std::int64_t> Cardinality() const override {

@@ -109,6 +109,13 @@ class ZipTable final : public Table {
   }
 
   std::int64_t size() const override { return size_; }
+  std::string Describe() const override {
+    std::string text = "Zip({";
+    for (const auto& input : inputs_) {
+      absl::StrAppend(&text, text.back() == '{' ? "" : ", ", input->Describe());
+    }
+    return text + "})";
+  }
 
   void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
             std::vector<Run>& out) const override {

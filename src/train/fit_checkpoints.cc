@@ -284,10 +284,10 @@ bool FitRun::GoBack(Steady::time_point begin, std::int64_t had,
   const double seconds =
       std::chrono::duration<double>(begin - TimeOfCut(report.name)).count();
   Warnings() << fmt::format(
-      "{}: back to {}/{} (epoch {}, batch {} of {}): {} batches, about {:.1f} "
-      "s of training, are done again; {:.1f} s until it went on{}\n",
-      impl_.model.name(), manager_->directory(), report.name, epoch_ + 1,
-      batch_ + 1, steps_.batches_per_epoch(), had - record.iterations, seconds,
+      "{}: back to {}/{} ({}): {} batches, about {:.1f} s of training, are "
+      "done again; {:.1f} s until it went on{}\n",
+      impl_.model.name(), manager_->directory(), report.name, Place(),
+      had - record.iterations, seconds,
       std::chrono::duration<double>(Steady::now() - begin).count(),
       without.empty() ? ""
                       : fmt::format(", without {}", fmt::join(without, ", ")));

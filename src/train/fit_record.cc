@@ -14,6 +14,45 @@ namespace {
 using Json = nlohmann::json;
 constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
 
+// Throws kDataLoss, naming the field, unless it is a whole number from `least`
+// on that a T can hold.
+template <typename T>
+T WholeOf(const Json& json, const char* name, T least = 0) {
+  const Json& field = json.at(name);
+  // What is negative is not unsigned to the library, and 1.5 no integer.
+  const bool fits =
+      field.is_number_unsigned() &&
+      field.get<std::uint64_t>() <=
+          static_cast<std::uint64_t>(std::numeric_limits<T>::max()) &&
+      field.get<T>() >= least;
+  if (fits) return field.get<T>();
+  throw Error(ErrorCode::kDataLoss,
+              absl::StrCat("the record of a training makes no sense: ", name,
+                           " is ", field.dump(-1, ' ', false, kReplace),
+                           ", not a whole number from ", least, " on"));
+}
+
+// What no training can have been at; empty if it makes sense.
+std::string FindNonsense(const FitRecord& record) {
+  const auto batch = static_cast<std::uint64_t>(record.batch);
+  const std::uint64_t counted = record.report.batches;
+  if (record.batches_per_epoch && record.batch > *record.batches_per_epoch) {
+    return absl::StrCat("it is at batch ", batch, " of ",
+                        *record.batches_per_epoch);
+  }
+  if (record.block_batch > record.batch) {
+    return absl::StrCat("it is at batch ", batch, " with steps that begin at ",
+                        record.block_batch);
+  }
+  if (counted > batch ||
+      counted > static_cast<std::uint64_t>(record.iterations)) {
+    return absl::StrCat("it is at batch ", batch, ", with ", counted,
+                        " batches counted in the epoch and ", record.iterations,
+                        " in all");
+  }
+  return {};
+}
+
 // JSON has no name for what is no number.
 double NumberOf(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN()
@@ -35,8 +74,8 @@ Json ToJson(const StepReport& report) {
 
 StepReport ReportOf(const Json& json) {
   StepReport report;
-  report.batches = json.at("batches").get<std::uint64_t>();
-  report.examples = json.at("examples").get<std::uint64_t>();
+  report.batches = WholeOf<std::uint64_t>(json, "batches");
+  report.examples = WholeOf<std::uint64_t>(json, "examples");
   report.loss_sum = NumberOf(json.at("loss_sum"));
   report.weight_sum = NumberOf(json.at("weight_sum"));
   for (const Json& state : json.at("metrics")) {
@@ -96,6 +135,7 @@ std::string EncodeFitRecord(const FitRecord& record) {
                {"restoring", record.restoring},
                {"epoch", record.epoch},
                {"batch", record.batch},
+               {"data", record.data},
                {"block_batch", record.block_batch},
                {"steps_per_execution", record.steps_per_execution},
                {"iterations", record.iterations},
@@ -103,6 +143,9 @@ std::string EncodeFitRecord(const FitRecord& record) {
                {"history", std::move(history)},
                {"callbacks", record.callbacks},
                {"past", std::move(past)}};
+  if (record.batches_per_epoch) {
+    json["batches_per_epoch"] = *record.batches_per_epoch;
+  }
   if (record.learning_rate) json["learning_rate"] = *record.learning_rate;
   return json.dump(-1, ' ', false, kReplace);
 }
@@ -111,18 +154,24 @@ FitRecord DecodeFitRecord(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     FitRecord record;
-    record.call = json.at("call").get<std::uint64_t>();
+    record.call = WholeOf<std::uint64_t>(json, "call");
     record.done = json.at("done").get<bool>();
-    record.epoch = json.at("epoch").get<int>();
-    record.batch = json.at("batch").get<std::int64_t>();
-    record.block_batch = json.at("block_batch").get<std::int64_t>();
-    record.steps_per_execution = json.at("steps_per_execution").get<int>();
-    record.iterations = json.at("iterations").get<std::int64_t>();
+    record.epoch = WholeOf<int>(json, "epoch");
+    record.batch = WholeOf<std::int64_t>(json, "batch");
+    record.block_batch = WholeOf<std::int64_t>(json, "block_batch");
+    record.steps_per_execution = WholeOf<int>(json, "steps_per_execution", 1);
+    record.iterations = WholeOf<std::int64_t>(json, "iterations");
     record.report = ReportOf(json.at("report"));
     record.history = HistoryOf(json.at("history"));
     // Records of 0.1 have no more than that.
     record.stopped = json.value("stopped", false);
-    record.epochs = json.value("epochs", record.epoch);
+    record.epochs =
+        json.contains("epochs") ? WholeOf<int>(json, "epochs") : record.epoch;
+    if (json.contains("batches_per_epoch")) {
+      record.batches_per_epoch =
+          WholeOf<std::int64_t>(json, "batches_per_epoch", 1);
+    }
+    record.data = json.value("data", "");
     record.restoring = json.value("restoring", false);
     for (const Json& call : json.value("past", Json::array())) {
       record.past[call.at(0).get<std::uint64_t>()] = HistoryOf(call.at(1));
@@ -133,12 +182,11 @@ FitRecord DecodeFitRecord(std::string_view text) {
     if (json.contains("learning_rate")) {
       record.learning_rate = json.at("learning_rate").get<double>();
     }
-    if (record.epoch < 0 || record.batch < 0 || record.block_batch < 0 ||
-        record.block_batch > record.batch || record.iterations < 0) {
-      throw Error(ErrorCode::kDataLoss,
-                  "the record of a training has a number below 0");
-    }
-    return record;
+    const std::string nonsense = FindNonsense(record);
+    if (nonsense.empty()) return record;
+    throw Error(
+        ErrorCode::kDataLoss,
+        absl::StrCat("the record of a training makes no sense: ", nonsense));
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kDataLoss,
                 absl::StrCat("the record of a training cannot be read: ",

@@ -24,6 +24,10 @@ struct FitRecord {
   bool restoring = false;
   int epoch = 0;
   std::int64_t batch = 0;  // the next of the epoch
+  // Of the epoch, and what their numbers stand for (FitSteps): in the middle of
+  // an epoch it can only go on with the same. Nothing in records of 0.1.
+  std::optional<std::int64_t> batches_per_epoch = std::nullopt;
+  std::string data = {};
   // The batch that the first step of the block is for
   // (coordinator/job_record.h).
   std::int64_t block_batch = 0;
@@ -45,7 +49,7 @@ struct FitRecord {
 inline constexpr size_t kMostHistoryText = 64 << 10;
 inline constexpr size_t kMostStatesText = 256 << 10;
 std::string EncodeFitRecord(const FitRecord& record);
-// Throws kDataLoss if it is none.
+// Throws kDataLoss if it is none, or if its numbers cannot be true together.
 FitRecord DecodeFitRecord(std::string_view text);
 
 }  // namespace capstan

@@ -13,6 +13,7 @@ namespace capstan {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(FitRecordTest, ReadsBackWhatWasWritten) {
@@ -22,6 +23,8 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   record.batch = 17;
   record.block_batch = 4;
   record.steps_per_execution = 5;
+  record.batches_per_epoch = 30;
+  record.data = "Rows(240).Batch(8)";
   record.iterations = 1'234;
   record.learning_rate = 0.1;
   record.report.batches = 17;
@@ -36,6 +39,8 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.batch, 17);
   EXPECT_EQ(read.block_batch, 4);
   EXPECT_EQ(read.steps_per_execution, 5);
+  EXPECT_EQ(read.batches_per_epoch, 30);
+  EXPECT_EQ(read.data, record.data);
   EXPECT_EQ(read.iterations, 1'234);
   EXPECT_EQ(read.learning_rate, 0.1);
   EXPECT_EQ(read.report.loss_sum, 1.0 / 3);
@@ -64,19 +69,58 @@ TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
   EXPECT_EQ(read.history.epochs().front() + 1, read.history.epochs()[1]);
 }
 
+std::string RefusalOf(const std::string& text) {
+  try {
+    DecodeFitRecord(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+    return error.what();
+  }
+  return "none";
+}
+
 TEST(FitRecordTest, WhatIsNoneIsRefused) {
+  for (const char* text : {"", "{}", "[1", "{\"call\": \"x\"}"}) {
+    EXPECT_THAT(RefusalOf(text), HasSubstr("the record of a training"));
+  }
+}
+
+TEST(FitRecordTest, WhatMakesNoSenseIsRefused) {
   FitRecord record;
-  record.batch = 1;
-  record.block_batch = 2;
-  const std::string bad = EncodeFitRecord(record);
-  for (const std::string& text :
-       {std::string(), std::string("{}"), std::string("[1"),
-        std::string("{\"call\": \"x\"}"), bad}) {
-    try {
-      DecodeFitRecord(text);
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  record.epoch = 1;
+  record.epochs = 2;
+  record.batch = 101;
+  record.block_batch = 10;
+  record.iterations = 500;
+  record.report.batches = 100;
+  record.report.examples = 800;
+  EXPECT_EQ(RefusalOf(EncodeFitRecord(record)), "none");
+  record.batches_per_epoch = 100;
+  EXPECT_THAT(RefusalOf(EncodeFitRecord(record)),
+              HasSubstr("batch 101 of 100"));
+  record.batch = 99;
+  EXPECT_THAT(RefusalOf(EncodeFitRecord(record)),
+              HasSubstr("100 batches counted in the epoch"));
+  record.batch = 100;
+  record.iterations = 99;
+  EXPECT_THAT(RefusalOf(EncodeFitRecord(record)), HasSubstr("99 in all"));
+  record.iterations = 500;
+  record.block_batch = 101;
+  EXPECT_THAT(RefusalOf(EncodeFitRecord(record)), HasSubstr("begin at 101"));
+  record.block_batch = 10;
+  const std::string good = EncodeFitRecord(record);
+  EXPECT_EQ(RefusalOf(good), "none");
+  for (const char* field :
+       {"call", "epoch", "epochs", "batch", "batches_per_epoch", "block_batch",
+        "steps_per_execution", "iterations", "batches", "examples"}) {
+    const std::string name = "\"" + std::string(field) + "\":";
+    const size_t begin = good.find(name) + name.size();
+    ASSERT_GT(begin, name.size()) << field;
+    const size_t size = good.find_first_of(",}", begin) - begin;
+    for (const char* value : {"-1", "1.5", "1e300", "18446744073709551616"}) {
+      std::string bad = good;
+      bad.replace(begin, size, value);
+      EXPECT_THAT(RefusalOf(bad), HasSubstr(field)) << value;
     }
   }
 }

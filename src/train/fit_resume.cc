@@ -18,6 +18,12 @@ constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;
 // How often the servers are told; what is done since is done again.
 constexpr std::chrono::milliseconds kAccountEvery(50);
 
+std::string DescribeData(std::int64_t batches, const std::string& data) {
+  return data.empty()
+             ? fmt::format("steps_per_epoch = {}", batches)
+             : fmt::format("{} batches per epoch of {}", batches, data);
+}
+
 }  // namespace
 
 bool FitRun::Begin() {
@@ -54,8 +60,37 @@ bool FitRun::Begin() {
                       options_.steps_per_execution));
     }
   }
+  CheckSameData(left, from);
   SayWhere(from);
   return true;
+}
+
+void FitRun::CheckSameData(const FitRecord& record,
+                           const std::string& from) const {
+  // Between two epochs any data will do, unless steps of the next one may have
+  // run.
+  if ((record.batch == 0 && !block_) || epoch_ >= options_.epochs) return;
+  const std::int64_t batches = steps_.batches_per_epoch();
+  const bool same = record.batches_per_epoch
+                        ? *record.batches_per_epoch == batches &&
+                              record.data == steps_.description()
+                        : record.batch <= batches;
+  if (same) return;
+  throw Error(
+      ErrorCode::kFailedPrecondition,
+      fmt::format(
+          "Fit of '{}' was interrupted in epoch {} after {} batches, with {}, "
+          "and cannot resume there with {}: the numbers of batches would stand "
+          "for other examples. Give it the dataset and batch size it had, or, "
+          "to train from scratch, {}",
+          impl_.model.name(), record.epoch + 1, record.batch,
+          record.batches_per_epoch
+              ? DescribeData(*record.batches_per_epoch, record.data)
+              : "more batches per epoch",
+          DescribeData(batches, steps_.description()),
+          from.empty() ? "restart the servers or set "
+                         "CoordinatorOptions::attach to false"
+                       : "use another checkpoint directory than " + from));
 }
 
 void FitRun::SayWhere(const std::string& from) const {
@@ -74,10 +109,8 @@ void FitRun::SayWhere(const std::string& from) const {
         impl_.model.name(), epoch_, options_.epochs, where);
   } else {
     Warnings() << fmt::format(
-        "{}: goes on with epoch {}, batch {} of {} ({} batches trained): "
-        "{}{}\n",
-        impl_.model.name(), epoch_ + 1, batch_ + 1, steps_.batches_per_epoch(),
-        impl_.iterations, where,
+        "{}: resuming at {} ({} batches trained): {}{}\n", impl_.model.name(),
+        Place(), impl_.iterations, where,
         steps_.by_number() ? ""
                            : "; with steps_per_epoch the workers read their "
                              "data from its beginning");
@@ -85,12 +118,19 @@ void FitRun::SayWhere(const std::string& from) const {
   Warnings().flush();
 }
 
+std::string FitRun::Place() const {
+  const std::int64_t batches = steps_.batches_per_epoch();
+  return batch_ < batches ? fmt::format("epoch {}, batch {} of {}", epoch_ + 1,
+                                        batch_ + 1, batches)
+                          : fmt::format("the end of epoch {}", epoch_ + 1);
+}
+
 void FitRun::GoTo(const FitRecord& record) {
   done_ = false;
   ended_ = false;
   impl_.stopping = record.stopped && options_.epochs <= record.epochs;
   epoch_ = record.epoch;
-  batch_ = std::min(record.batch, steps_.batches_per_epoch());
+  batch_ = record.batch;
   history_ = record.history;
   impl_.progress = {.epoch = epoch_,
                     .batches = static_cast<std::int64_t>(record.report.batches),
@@ -116,6 +156,8 @@ FitRecord FitRun::RecordNow() const {
   record.epochs = options_.epochs;
   record.epoch = epoch_;
   record.batch = batch_;
+  record.batches_per_epoch = steps_.batches_per_epoch();
+  record.data = steps_.description();
   record.block_batch = block_ ? block_batch_ : batch_;
   record.steps_per_execution = options_.steps_per_execution;
   record.iterations = impl_.iterations;

@@ -80,7 +80,12 @@ class FitRun {
   bool Begin();
   // Says that it goes on, or is over; `from` is empty if the servers had it.
   void SayWhere(const std::string& from) const;
+  // "epoch 2, batch 1 of 30"
+  std::string Place() const;
   void GoTo(const FitRecord& record);
+  // Throws kFailedPrecondition if it is in the middle of an epoch of other
+  // data. `from` as above.
+  void CheckSameData(const FitRecord& record, const std::string& from) const;
   // As it is now, without what is pending; and with what of that is done.
   FitRecord RecordNow() const;
   FitRecord RecordAtCut() const;

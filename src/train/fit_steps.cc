@@ -37,6 +37,7 @@ FitSteps::FitSteps(Trainer::Impl& trainer, const DatasetHandle& data,
                                        "validation_split"
                                      : ""));
   }
+  description_ = count.description;
   split_end_ = *count.size;
   batches_ = static_cast<std::int64_t>(std::floor(
       static_cast<double>(*count.size) * (1 - options.validation_split)));

@@ -22,6 +22,8 @@ class FitSteps {
 
   // Whether batches are read by their number, so that each is found again.
   bool by_number() const { return !iterators_; }
+  // What their numbers stand for; empty if they have none.
+  const std::string& description() const { return description_; }
   // Batches in an epoch, if none is missing.
   std::int64_t batches_per_epoch() const { return batches_; }
   // The elements that validation_split has set aside: [batches_per_epoch(),
@@ -41,6 +43,7 @@ class FitSteps {
   const Model::Impl::Table table_;
   const std::string order_;
   const std::int64_t per_execution_;
+  std::string description_;
   std::int64_t batches_ = 0;
   std::int64_t split_end_ = 0;
   // Unset: batches are read by number.

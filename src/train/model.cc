@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "capstan/error.h"
 #include "train/run_step.h"
 
@@ -24,10 +25,21 @@ void Check(const ModelDefinition& definition) {
   }
 }
 
+// A pipeline of very many operations must not fill the record of a training.
+std::string Shortened(std::string text) {
+  constexpr size_t kMost = 200;
+  if (text.size() <= kMost) return text;
+  const uint64_t hash = Hash64(text);
+  text.resize(kMost / 2);
+  return absl::StrCat(text, "... #", absl::Hex(hash));
+}
+
 DataCount Count(const LazyTable& table) {
   DataCount count;
   try {
-    count.size = table.Get().size();
+    const ExampleTable elements = table.Get();
+    count.size = elements.size();
+    count.description = Shortened(elements.Describe());
   } catch (const Error& error) {
     // An operation that needs the order; anything else is a failure.
     if (error.code() != ErrorCode::kFailedPrecondition) throw;
@@ -41,6 +53,7 @@ DataCount Count(const LazyTable& table) {
 
 void Type<DataCount>::Write(ValueWriter& writer, const DataCount& value) {
   Type<std::optional<std::int64_t>>::Write(writer, value.size);
+  writer.Text(value.description);
   writer.Text(value.obstacle);
   writer.Bool(value.infinite);
 }
@@ -48,6 +61,7 @@ void Type<DataCount>::Write(ValueWriter& writer, const DataCount& value) {
 DataCount Type<DataCount>::Read(ValueReader& reader) {
   DataCount value;
   value.size = Type<std::optional<std::int64_t>>::Read(reader);
+  value.description = reader.Text();
   value.obstacle = reader.Text();
   value.infinite = reader.Bool();
   return value;

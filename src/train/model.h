@@ -16,6 +16,8 @@ namespace capstan {
 struct DataCount {
   // Of a dataset that can be read by number.
   std::optional<std::int64_t> size = {};
+  // And what its numbers stand for (ExampleTable), in a few words.
+  std::string description = {};
   // Else, why it cannot, and whether it is known to have no end.
   std::string obstacle = {};
   bool infinite = false;

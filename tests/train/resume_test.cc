@@ -23,6 +23,7 @@
 namespace capstan {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
@@ -448,6 +449,82 @@ TEST(ResumeTest, ACheckpointByHandIsOfTheSamePlace) {
   EXPECT_EQ(second.trainer().Values(), first.trainer().Values());
 }
 
+// Leaves a checkpoint of the middle of the second epoch.
+void SaveInTheMiddle(TrainJob& job, const std::string& directory) {
+  int batches = 0;
+  FitOptions options = TrainJob::Quiet({.epochs = kEpochs});
+  options.callbacks = {
+      LambdaCallback({.on_train_batch_end = [&](std::int64_t, Logs&) {
+        if (++batches < 32) return;
+        CheckpointManager manager(job.trainer().coordinator(), directory);
+        job.trainer().SaveCheckpoint(manager);
+        manager.Wait();
+        throw std::runtime_error("cut off");
+      }})};
+  ErrorOf([&] { job.trainer().Fit(job.data, options); });
+}
+
+// In the middle of an epoch, the numbers of batches must mean what they did.
+TEST(ResumeTest, OtherDataIsRefusedInTheMiddleOfAnEpoch) {
+  const TempDir dir;
+  const auto shuffled = [](std::int64_t examples, std::int64_t batch,
+                           std::uint64_t seed) {
+    return Dataset::FromTensors(testing::Plane(examples))
+        .Shuffle(examples, {.seed = seed})
+        .Batch(batch);
+  };
+  {
+    TrainJob first(shuffled(kExamples, 8, 1));
+    SaveInTheMiddle(first, dir / "ckpt");
+  }
+  const auto resume = [&](const Dataset& data, FitOptions options) {
+    TrainJob job(data);
+    // So that all find the same checkpoint.
+    options.checkpoint.every_epochs = 0;
+    options.checkpoint.every_steps = 0;
+    return ErrorOf([&] { job.trainer().Fit(job.data, options); });
+  };
+  const FitOptions same = Saving(dir / "ckpt", 0);
+  EXPECT_THAT(
+      resume(shuffled(kExamples, 20, 1), same),
+      IsError(ErrorCode::kFailedPrecondition,
+              AllOf(HasSubstr("Fit of 'linear' was interrupted in epoch 2"),
+                    HasSubstr("with 30 batches per epoch of "
+                              "Rows(240).Shuffle(seed 1).Batch(8)"),
+                    HasSubstr("with 12 batches per epoch of "
+                              "Rows(240).Shuffle(seed 1).Batch(20)"),
+                    HasSubstr("another checkpoint directory"))));
+  // As many batches, but other examples in them.
+  for (const Dataset& data :
+       {shuffled(2 * kExamples, 16, 1), shuffled(kExamples - 1, 8, 1),
+        shuffled(kExamples, 8, 2)}) {
+    EXPECT_THAT(resume(data, same), IsError(ErrorCode::kFailedPrecondition,
+                                            HasSubstr("cannot resume there")));
+  }
+  FitOptions by_iterator = same;
+  by_iterator.steps_per_epoch = 30;
+  EXPECT_THAT(resume(shuffled(kExamples, 8, 1), by_iterator),
+              IsError(ErrorCode::kFailedPrecondition,
+                      HasSubstr("with steps_per_epoch = 30")));
+  TrainJob last(shuffled(kExamples, 8, 1));
+  EXPECT_THAT(last.trainer().Fit(last.data, same).epochs(), SizeIs(kEpochs));
+  EXPECT_EQ(last.trainer().iterations(), kEpochs * kExamples / 8);
+}
+
+TEST(ResumeTest, OtherDataIsTakenBetweenTwoEpochs) {
+  const TempDir dir;
+  {
+    TrainJob first(PlaneBatches(kExamples, 8));
+    FitOptions options = Saving(dir / "ckpt", 0);
+    options.callbacks = {CutOff(38)};
+    ErrorOf([&] { first.trainer().Fit(first.data, options); });
+  }
+  TrainJob second(PlaneBatches(kExamples, 20));
+  second.trainer().Fit(second.data, Saving(dir / "ckpt", 0));
+  EXPECT_EQ(second.trainer().iterations(),
+            kExamples / 8 + (kEpochs - 1) * kExamples / 20);
+}
+
 // Two models that are trained one after the other, with one directory.
 struct TwoModels {
   TwoModels() : job(definitions, 2, 2) {}
@@ -519,7 +596,7 @@ TEST(ResumeTest, ADamagedCheckpointIsPassedOver) {
   options.verbose = Verbose::kLinePerEpoch;
   options.terminal.warnings = &said;
   second.trainer().Fit(second.data, options);
-  EXPECT_THAT(said.str(), HasSubstr("goes on with epoch 2, batch 1 of 30"));
+  EXPECT_THAT(said.str(), HasSubstr("resuming at epoch 2, batch 1 of 30"));
   EXPECT_EQ(second.trainer().iterations(), kEpochs * kExamples / 8);
 }
 
