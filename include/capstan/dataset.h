@@ -388,7 +388,10 @@ struct CAPSTAN_EXPORT IdxOptions {
 };
 
 struct CAPSTAN_EXPORT ShuffleOptions {
-  std::uint64_t seed = 0;
+  // Without one, every Dataset that Shuffle returns draws its own, so that the
+  // workers' iterators differ, and those that are made later too; Fit draws one
+  // for the whole training.
+  std::optional<std::uint64_t> seed = {};
   // Each iteration, of Repeat and of Open, has an order of its own.
   bool reshuffle_each_iteration = true;
 };
@@ -495,10 +498,11 @@ class CAPSTAN_EXPORT Dataset {
   // Begins to read: what it returns gives the next element, and nullopt at the
   // end. It is for one thread at a time, and may be destroyed at any moment:
   // that waits for a call of a function or a read that is under way, no more.
-  // The n-th Open of this recipe is the n-th iteration, for Shuffle; or say
-  // which one it is, from 0.
+  // The n-th Open of this recipe is the n-th iteration, for Shuffle.
   Source Open() const;
-  Source Open(std::uint64_t epoch) const;
+  // The iteration `epoch`, from 0, the same for all who ask for it: a Shuffle
+  // without a seed takes this one.
+  Source Open(std::uint64_t epoch, std::uint64_t seed = 0) const;
 
   // Of the pipeline.
   explicit Dataset(std::shared_ptr<const Recipe> recipe);
@@ -531,9 +535,11 @@ class CAPSTAN_EXPORT ExampleTable {
   std::string Describe() const;
 
   // Element `index` of the iteration `epoch`, on which the order of Shuffle
-  // depends: each of them has every element once. Throws kOutOfRange, and what
-  // reading throws.
-  Example At(std::int64_t index, std::uint64_t epoch = 0) const;
+  // depends: each of them has every element once. A Shuffle without a seed
+  // takes this one, so that the numbers mean the same to all who give the same.
+  // Throws kOutOfRange, and what reading throws.
+  Example At(std::int64_t index, std::uint64_t epoch = 0,
+             std::uint64_t seed = 0) const;
 
  private:
   explicit ExampleTable(std::shared_ptr<const Table> table);

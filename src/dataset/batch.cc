@@ -62,7 +62,7 @@ class BatchTable final : public Table {
                drops ? ", drop_remainder)" : ")");
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     std::vector<std::int64_t> rows;
     std::vector<Run> runs;
@@ -74,7 +74,7 @@ class BatchTable final : public Table {
         rows[static_cast<std::size_t>(i)] = begin + i;
       }
       runs.clear();
-      input_->Read(rows, epoch, runs);
+      input_->Read(rows, order, runs);
       out.push_back({join_(runs), 0, 1});
     }
   }

@@ -34,7 +34,7 @@ class BlockTable final : public Table {
   std::int64_t size() const override { return block_->rows; }
   std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
+  void Read(std::span<const std::int64_t> indices, const Order& /*order*/,
             std::vector<Run>& out) const override {
     for (const std::int64_t index : indices) {
       if (!out.empty() && out.back().block == block_ &&

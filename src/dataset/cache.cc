@@ -76,8 +76,8 @@ class RecordCursor final : public Cursor {
   bool whole_ = true;  // elements_ has all that was read, and is still wanted
 };
 
-// Keeps each element when it is first read. The order is that of iteration 0,
-// as it would be if all had been read in order.
+// Keeps each element when it is first read. The order is always the same one,
+// as it would be if all had been read in order, once.
 class CacheTable final : public Table {
  public:
   explicit CacheTable(std::shared_ptr<const Table> input)
@@ -89,7 +89,7 @@ class CacheTable final : public Table {
     return Cat(input_->Describe(), ".Cache()");
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
+  void Read(std::span<const std::int64_t> indices, const Order& /*order*/,
             std::vector<Run>& out) const override {
     ReadMissing(indices);
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ class CacheTable final : public Table {
     }
     if (missing.empty()) return;
     std::vector<Run> runs;
-    input_->Read(missing, 0, runs);
+    input_->Read(missing, {}, runs);
     const std::lock_guard lock(mutex_);
     auto index = missing.begin();
     for (const Run& run : runs) {

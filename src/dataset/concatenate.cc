@@ -40,7 +40,7 @@ class ConcatenateTable final : public Table {
     return Cat(first_->Describe(), ".Concatenate(", second_->Describe(), ")");
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     const std::int64_t border = first_->size();
     std::vector<std::int64_t> there;
@@ -50,7 +50,7 @@ class ConcatenateTable final : public Table {
       for (; i < indices.size() && (indices[i] < border) == in_first; ++i) {
         there.push_back(in_first ? indices[i] : indices[i] - border);
       }
-      (in_first ? first_ : second_)->Read(there, epoch, out);
+      (in_first ? first_ : second_)->Read(there, order, out);
     }
   }
 

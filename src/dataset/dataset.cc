@@ -13,11 +13,11 @@ struct Reading {
   std::unique_ptr<Cursor> cursor;  // null after the end
 };
 
-Dataset::Source Begin(const RecipePtr& recipe, std::uint64_t epoch) {
+Dataset::Source Begin(const RecipePtr& recipe, const Iteration& iteration) {
   // Shared, as functions are copied; the copies share the place.
   auto reading = std::make_shared<Reading>();
   reading->recipe = recipe;
-  reading->cursor = recipe->Open({.epoch = epoch});
+  reading->cursor = recipe->Open(iteration);
   return [reading = std::move(reading)]() -> std::optional<Example> {
     if (reading->cursor == nullptr) return std::nullopt;
     Run run = reading->cursor->Next(1);
@@ -135,11 +135,11 @@ std::optional<std::int64_t> Dataset::Cardinality() const {
 }
 
 Dataset::Source Dataset::Open() const {
-  return Begin(recipe_, recipe_->NextEpoch());
+  return Begin(recipe_, {.epoch = recipe_->NextEpoch()});
 }
 
-Dataset::Source Dataset::Open(std::uint64_t epoch) const {
-  return Begin(recipe_, epoch);
+Dataset::Source Dataset::Open(std::uint64_t epoch, std::uint64_t seed) const {
+  return Begin(recipe_, {.epoch = epoch, .seed = seed});
 }
 
 }  // namespace capstan

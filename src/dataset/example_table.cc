@@ -30,13 +30,14 @@ std::int64_t ExampleTable::size() const { return table_->size(); }
 
 std::string ExampleTable::Describe() const { return table_->Describe(); }
 
-Example ExampleTable::At(std::int64_t index, std::uint64_t epoch) const {
+Example ExampleTable::At(std::int64_t index, std::uint64_t epoch,
+                         std::uint64_t seed) const {
   if (index < 0 || index >= table_->size()) {
     throw Error(ErrorCode::kOutOfRange,
                 Cat("element ", index, " of a dataset of ", table_->size()));
   }
   std::vector<Run> runs;
-  table_->Read({&index, 1}, epoch, runs);
+  table_->Read({&index, 1}, {.epoch = epoch, .seed = seed}, runs);
   return Example(std::move(runs.front().block), runs.front().begin);
 }
 

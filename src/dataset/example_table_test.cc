@@ -54,6 +54,46 @@ TEST(ExampleTableTest, EveryEpochHasEachElementOnceInAnOrderOfItsOwn) {
   EXPECT_EQ(orders.size(), 4u);
 }
 
+TEST(ExampleTableTest, WithoutASeedTheOrderIsThatOfTheOneGiven) {
+  const auto open = [] {
+    return ExampleTable::Open(Dataset::Range(0, 100).Shuffle(5).Map(
+        [](const Example& e) { return e; }));
+  };
+  const auto at = [](const ExampleTable& table, std::uint64_t epoch,
+                     std::uint64_t seed) {
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < table.size(); ++i) {
+      values.push_back(ValueOf(table.At(i, epoch, seed)));
+    }
+    return values;
+  };
+  EXPECT_EQ(at(open(), 1, 7), at(open(), 1, 7));
+  EXPECT_EQ(ValuesOf(open()), ValuesOf(open()));
+  EXPECT_NE(at(open(), 1, 7), at(open(), 2, 7));
+  EXPECT_NE(at(open(), 1, 7), at(open(), 1, 8));
+  const auto values = at(open(), 1, 7);
+  EXPECT_EQ(std::set(values.begin(), values.end()).size(), 100u);
+}
+
+TEST(ExampleTableTest, DescribesWhatItsNumbersStandFor) {
+  const auto described = [](const Dataset& dataset) {
+    return ExampleTable::Open(dataset).Describe();
+  };
+  const Dataset rows = Dataset::Range(0, 100);
+  EXPECT_EQ(described(rows.Shuffle(9, {.seed = 7}).Batch(8).Prefetch(2)),
+            "Rows(100).Shuffle(seed 7).Batch(8)");
+  EXPECT_EQ(described(rows.Shuffle(9).Batch(8, {.drop_remainder = true})),
+            "Rows(100).Shuffle().Batch(8, drop_remainder)");
+  EXPECT_EQ(described(rows.Skip(5).Take(90).Shard(3, 1).Repeat(2).Cache()),
+            "Rows(100).Skip(5).Take(90).Shard(3, 1).Repeat(2).Cache()");
+  EXPECT_EQ(described(Dataset::Zip(
+                          {rows, rows.Map([](const Example&) {
+                             return Example({{"other", Tensor::Scalar(1.0f)}});
+                           })})
+                          .Concatenate(rows.Take(0))),
+            "Zip({Rows(100), Rows(100)}).Concatenate(Rows(100).Take(0))");
+}
+
 TEST(ExampleTableTest, ShuffleCanKeepItsOrder) {
   const ExampleTable table = ExampleTable::Open(Dataset::Range(0, 100).Shuffle(
       5, {.seed = 7, .reshuffle_each_iteration = false}));

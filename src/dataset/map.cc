@@ -33,10 +33,10 @@ class MapTable final : public Table {
   std::int64_t size() const override { return input_->size(); }
   std::string Describe() const override { return input_->Describe(); }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     std::vector<Run> runs;
-    input_->Read(indices, epoch, runs);
+    input_->Read(indices, order, runs);
     for (const Run& run : runs) {
       for (std::int64_t i = run.begin; i < run.end; ++i) {
         const Example made = function_(Example(run.block, i));

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/entropy.h"
 #include "capstan/dataset.h"
 #include "dataset/read_all_test.h"
 #include "dataset/thrown_test.h"
@@ -286,6 +287,52 @@ TEST(DatasetTest, ShuffleCanKeepItsOrder) {
   const Dataset dataset = Dataset::Range(0, 50).Shuffle(
       50, {.seed = 3, .reshuffle_each_iteration = false});
   EXPECT_EQ(ValuesOf(dataset), ValuesOf(dataset));
+}
+
+// As in tf.data: between workers and instances, and from one iterator to the
+// next.
+TEST(DatasetTest, WithoutASeedEveryShuffleHasOrdersOfItsOwn) {
+  const auto make = [] { return Dataset::Range(0, 50).Shuffle(50); };
+  const Dataset one = make();
+  std::set<std::vector<std::int64_t>> orders;
+  for (const Dataset& dataset : {one, one, make(), make()}) {
+    orders.insert(ValuesOf(dataset));
+  }
+  const auto twice = ValuesOf(one.Repeat(2));
+  orders.emplace(twice.begin(), twice.begin() + 50);
+  orders.emplace(twice.begin() + 50, twice.end());
+  EXPECT_EQ(orders.size(), 6u);
+  const auto kept = [] {
+    return Dataset::Range(0, 50).Shuffle(50,
+                                         {.reshuffle_each_iteration = false});
+  };
+  const Dataset two = kept();
+  EXPECT_EQ(ValuesOf(two), ValuesOf(two));
+  EXPECT_NE(ValuesOf(two), ValuesOf(kept()));
+}
+
+TEST(DatasetTest, WithoutASeedAnIterationThatIsNamedIsTheSameForAll) {
+  const auto order = [](std::uint64_t epoch, std::uint64_t seed) {
+    std::vector<std::int64_t> values;
+    // Prefetch passes the seed on.
+    const auto next =
+        Dataset::Range(0, 50).Shuffle(20).Prefetch(1).Open(epoch, seed);
+    while (const auto e = next()) values.push_back(ValueOf(*e));
+    return values;
+  };
+  EXPECT_EQ(order(0, 0), order(0, 0));
+  EXPECT_EQ(order(1, 7), order(1, 7));
+  EXPECT_NE(order(0, 7), order(1, 7));
+  EXPECT_NE(order(0, 7), order(0, 8));
+}
+
+TEST(DatasetTest, InASimulationShufflesFollowFromItsSeed) {
+  const auto order = [](std::uint64_t seed) {
+    const FakeEntropy entropy(seed);
+    return ValuesOf(Dataset::Range(0, 50).Shuffle(50));
+  };
+  EXPECT_EQ(order(1), order(1));
+  EXPECT_NE(order(1), order(2));
 }
 
 TEST(DatasetTest, ShuffleReadsItsBufferAhead) {

@@ -18,7 +18,8 @@ class PrefetchCursor final : public Cursor {
   PrefetchCursor(const Recipe& input, std::int64_t n,
                  const Iteration& iteration)
       : iteration_(iteration),
-        input_(input.Open({iteration.epoch, stop_.get_token()})),
+        input_(
+            input.Open({iteration.epoch, iteration.seed, stop_.get_token()})),
         n_(n),
         passes_on_(iteration.stop, PassOn{*this}),
         thread_(StartThread([this] { ReadAhead(); })) {}

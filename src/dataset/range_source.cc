@@ -33,7 +33,7 @@ class Numbers final : public Table {
   std::int64_t size() const override { return count_; }
   std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
+  void Read(std::span<const std::int64_t> indices, const Order& /*order*/,
             std::vector<Run>& out) const override {
     if (indices.empty()) return;
     const auto size = static_cast<std::int64_t>(indices.size());
@@ -71,7 +71,7 @@ class Counting final : public Cursor {
       std::vector<std::int64_t> indices(static_cast<std::size_t>(size));
       for (std::int64_t& index : indices) index = at_++;
       std::vector<Run> runs;
-      numbers_->Read(indices, 0, runs);
+      numbers_->Read(indices, {}, runs);
       run_ = std::move(runs.front());
     }
     Run taken = run_;

@@ -31,6 +31,12 @@ class Cursor {
   virtual Run Next(std::int64_t max) = 0;
 };
 
+// What the order of a shuffled table depends on.
+struct Order {
+  std::uint64_t epoch = 0;  // the iteration
+  std::uint64_t seed = 0;   // of shuffles that have none of their own
+};
+
 // A recipe by number. Thread-safe.
 class Table {
  public:
@@ -42,14 +48,16 @@ class Table {
   virtual std::string Describe() const = 0;
 
   // Appends the elements of these numbers, which are below size(), in their
-  // order. `epoch` says which iteration it is.
-  virtual void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  // order.
+  virtual void Read(std::span<const std::int64_t> indices, const Order& order,
                     std::vector<Run>& out) const = 0;
 };
 
 // Which reading of a dataset it is, and whether it is still wanted.
 struct Iteration {
   std::uint64_t epoch = 0;
+  // Of shuffles that have none of their own. Without it they draw one.
+  std::optional<std::uint64_t> seed = {};
   std::stop_token stop = {};
 
   // Throws kCancelled if not. For loops that may take long without giving

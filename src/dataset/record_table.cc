@@ -95,7 +95,7 @@ class RecordTable final : public Table {
   std::int64_t size() const override { return size_; }
   std::string Describe() const override { return Cat("Rows(", size(), ")"); }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t /*epoch*/,
+  void Read(std::span<const std::int64_t> indices, const Order& /*order*/,
             std::vector<Run>& out) const override {
     Gatherer gatherer(static_cast<std::int64_t>(indices.size()), out);
     for (std::size_t i = 0; i < indices.size();) {

@@ -67,7 +67,7 @@ class RepeatTable final : public Table {
     return Cat(input_->Describe(), ".Repeat(", count_, ")");
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     std::vector<std::int64_t> there;
     for (std::size_t i = 0; i < indices.size();) {
@@ -76,8 +76,10 @@ class RepeatTable final : public Table {
       for (; i < indices.size() && indices[i] / input_->size() == turn; ++i) {
         there.push_back(indices[i] % input_->size());
       }
-      input_->Read(
-          there, EpochOf(epoch, count_, static_cast<std::uint64_t>(turn)), out);
+      Order inner = order;
+      inner.epoch =
+          EpochOf(order.epoch, count_, static_cast<std::uint64_t>(turn));
+      input_->Read(there, inner, out);
     }
   }
 

@@ -44,7 +44,7 @@ class Shard final : public Recipe {
     auto input = input_->OpenTable();
     const std::int64_t size = SizeOf(input->size());
     return MakeSubset(std::move(input), Cat("Shard(", n_, ", ", i_, ")"), size,
-                      [n = n_, i = i_](std::int64_t index, std::uint64_t) {
+                      [n = n_, i = i_](std::int64_t index, const Order&) {
                         return index * n + i;
                       });
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/random.h"
@@ -60,24 +61,29 @@ class ShuffleCursor final : public Cursor {
 class Shuffle final : public Recipe {
  public:
   Shuffle(RecipePtr input, std::int64_t buffer, ShuffleOptions options)
-      : input_(std::move(input)), buffer_(buffer), options_(options) {}
+      : input_(std::move(input)),
+        buffer_(buffer),
+        options_(options),
+        drawn_(options.seed ? *options.seed : Random::FromOs().NextU64()) {}
 
   std::unique_ptr<Cursor> Open(const Iteration& iteration) const override {
-    return std::make_unique<ShuffleCursor>(
-        input_->Open(iteration), buffer_,
-        Random(options_.seed, OrderOf(iteration.epoch)), iteration);
+    return std::make_unique<ShuffleCursor>(input_->Open(iteration), buffer_,
+                                           OrderOf(iteration), iteration);
   }
   std::shared_ptr<const Table> OpenTable() const override {
     auto input = input_->OpenTable();
     const std::int64_t size = input->size();
+    std::string how = options_.seed ? Cat("seed ", *options_.seed) : "";
+    if (!options_.reshuffle_each_iteration) {
+      how += how.empty() ? "once" : ", once";
+    }
     return MakeSubset(
-        std::move(input),
-        Cat("Shuffle(seed ", options_.seed,
-            options_.reshuffle_each_iteration ? ")" : ", once)"),
-        size, [this, size](std::int64_t index, std::uint64_t epoch) {
-          return static_cast<std::int64_t>(ShuffledAt(
-              options_.seed, OrderOf(epoch), static_cast<std::uint64_t>(size),
-              static_cast<std::uint64_t>(index)));
+        std::move(input), Cat("Shuffle(", how, ")"), size,
+        [this, size](std::int64_t index, const Order& order) {
+          return static_cast<std::int64_t>(
+              ShuffledAt(options_.seed.value_or(order.seed),
+                         EpochOf(order.epoch), static_cast<std::uint64_t>(size),
+                         static_cast<std::uint64_t>(index)));
         });
   }
   std::optional<std::int64_t> Cardinality() const override {
@@ -85,13 +91,24 @@ class Shuffle final : public Recipe {
   }
 
  private:
-  std::uint64_t OrderOf(std::uint64_t epoch) const {
+  Random OrderOf(const Iteration& iteration) const {
+    if (options_.seed) return Random(*options_.seed, EpochOf(iteration.epoch));
+    if (iteration.seed) {
+      return Random(*iteration.seed, EpochOf(iteration.epoch));
+    }
+    // Several datasets may be made of this one, and have the same iterations.
+    return Random(drawn_, EpochOf(opened_++));
+  }
+  std::uint64_t EpochOf(std::uint64_t epoch) const {
     return options_.reshuffle_each_iteration ? epoch : 0;
   }
 
   const RecipePtr input_;
   const std::int64_t buffer_;
   const ShuffleOptions options_;
+  // For readings that nobody has given a seed, and how many there were.
+  const std::uint64_t drawn_;
+  mutable std::atomic<std::uint64_t> opened_ = 0;
 };
 
 }  // namespace

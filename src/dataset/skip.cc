@@ -38,7 +38,7 @@ class Skip final : public Recipe {
     const std::int64_t skipped = std::min(n_, input->size());
     const std::int64_t size = input->size() - skipped;
     return MakeSubset(std::move(input), Cat("Skip(", n_, ")"), size,
-                      [skipped](std::int64_t index, std::uint64_t) {
+                      [skipped](std::int64_t index, const Order&) {
                         return index + skipped;
                       });
   }

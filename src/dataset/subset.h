@@ -27,11 +27,11 @@ class Subset final : public Table {
     return Cat(input_->Describe(), ".", operation_);
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     std::vector<std::int64_t> there(indices.begin(), indices.end());
-    for (std::int64_t& index : there) index = at_(index, epoch);
-    input_->Read(there, epoch, out);
+    for (std::int64_t& index : there) index = at_(index, order);
+    input_->Read(there, order, out);
   }
 
  private:

@@ -35,7 +35,7 @@ class Take final : public Recipe {
     auto input = input_->OpenTable();
     const std::int64_t size = std::min(n_, input->size());
     return MakeSubset(std::move(input), Cat("Take(", n_, ")"), size,
-                      [](std::int64_t index, std::uint64_t) { return index; });
+                      [](std::int64_t index, const Order&) { return index; });
   }
   std::optional<std::int64_t> Cardinality() const override {
     const auto input = input_->Cardinality();

@@ -117,11 +117,11 @@ class ZipTable final : public Table {
     return text + "})";
   }
 
-  void Read(std::span<const std::int64_t> indices, std::uint64_t epoch,
+  void Read(std::span<const std::int64_t> indices, const Order& order,
             std::vector<Run>& out) const override {
     std::vector<std::vector<Run>> all(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      inputs_[i]->Read(indices, epoch, all[i]);
+      inputs_[i]->Read(indices, order, all[i]);
     }
     Zipper zipper;
     std::vector<std::size_t> places(inputs_.size(), 0);

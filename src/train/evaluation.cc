@@ -102,9 +102,9 @@ Logs RunEvaluation(Trainer::Impl& trainer, const Model::Impl::Table& table,
   std::deque<RemoteValue<StepReport>> pieces;
   for (std::int64_t i = 0; i < plan.shards; ++i) {
     if (plan.by_number) {
-      pieces.push_back(trainer.coordinator.Schedule(model.evaluate_range,
-                                                    trainer.replicas, table,
-                                                    PieceOf(plan, i), text));
+      pieces.push_back(trainer.coordinator.Schedule(
+          model.evaluate_range, trainer.replicas, table, PieceOf(plan, i),
+          plan.seed, text));
     } else {
       const DataShard shard{
           .shard = i, .shards = plan.shards, .limit = plan.end};

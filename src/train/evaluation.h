@@ -21,6 +21,8 @@ struct EvaluationPlan {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t shards = 1;
+  // By number: that of shuffles which have none of their own.
+  std::uint64_t seed = 0;
 };
 
 // For the first `steps` elements of a dataset, or all. Throws kInvalidArgument

@@ -26,8 +26,7 @@ bool HadTrained(const std::map<std::string, std::string>& records) {
 }
 
 // So that one that takes over meanwhile does not train on half of it.
-FitRecord Restoring() {
-  FitRecord record;
+FitRecord Restoring(FitRecord record) {
   record.restoring = true;
   return record;
 }
@@ -86,7 +85,7 @@ void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
   if (std::count(there.begin(), there.end(), origin.name) == 0) return;
   const auto front = CoordinatorMaker::ImplOf(impl_.coordinator);
   const std::string mine = impl_.model.name() + "/";
-  impl_.Publish(Restoring());
+  impl_.Publish(Restoring(impl_.FirstRecord()));
   ThrowIfError(RunOn(front->executor, front->dispatcher.Publish()));
   RestoreOptions options;
   // What others have trained since, in this life of the program, stays.
@@ -142,7 +141,7 @@ void FitRun::AdoptRecords(const RestoreReport& report, bool all) {
   const std::set<std::string> restored(report.restored.begin(),
                                        report.restored.end());
   std::map<std::string, std::string> adopted;
-  adopted[impl_.RecordKey()] = EncodeFitRecord({});
+  adopted[impl_.RecordKey()] = EncodeFitRecord(impl_.FirstRecord());
   for (const auto& [key, text] : report.records) {
     if (!all && key != impl_.RecordKey()) continue;
     if (!absl::StartsWith(key, kTrainers)) {
@@ -153,7 +152,7 @@ void FitRun::AdoptRecords(const RestoreReport& report, bool all) {
     const std::string model = key.substr(std::strlen(kTrainers));
     adopted[key] = restored.contains(model + "/iterations")
                        ? text
-                       : EncodeFitRecord(Restoring());
+                       : EncodeFitRecord(Restoring({}));
   }
   CoordinatorMaker::ImplOf(impl_.coordinator)
       ->dispatcher.variables()

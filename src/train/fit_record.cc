@@ -139,6 +139,7 @@ std::string EncodeFitRecord(const FitRecord& record) {
                {"block_batch", record.block_batch},
                {"steps_per_execution", record.steps_per_execution},
                {"iterations", record.iterations},
+               {"shuffle_seed", record.shuffle_seed},
                {"report", ToJson(record.report)},
                {"history", std::move(history)},
                {"callbacks", record.callbacks},
@@ -172,6 +173,9 @@ FitRecord DecodeFitRecord(std::string_view text) {
           WholeOf<std::int64_t>(json, "batches_per_epoch", 1);
     }
     record.data = json.value("data", "");
+    if (json.contains("shuffle_seed")) {
+      record.shuffle_seed = WholeOf<std::uint64_t>(json, "shuffle_seed");
+    }
     record.restoring = json.value("restoring", false);
     for (const Json& call : json.value("past", Json::array())) {
       record.past[call.at(0).get<std::uint64_t>()] = HistoryOf(call.at(1));

@@ -33,6 +33,8 @@ struct FitRecord {
   std::int64_t block_batch = 0;
   int steps_per_execution = 1;  // batches in a step of the block
   std::int64_t iterations = 0;
+  // Drawn by its trainer, for Shuffles without one. 0: none was, as in 0.1.
+  std::uint64_t shuffle_seed = 0;
   std::optional<double> learning_rate = std::nullopt;  // if it was set
   StepReport report = {};  // of the epoch so far, with the states of metrics
   History history = {};

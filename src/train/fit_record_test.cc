@@ -26,6 +26,7 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   record.batches_per_epoch = 30;
   record.data = "Rows(240).Batch(8)";
   record.iterations = 1'234;
+  record.shuffle_seed = UINT64_MAX;
   record.learning_rate = 0.1;
   record.report.batches = 17;
   record.report.loss_sum = 1.0 / 3;
@@ -42,6 +43,7 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.batches_per_epoch, 30);
   EXPECT_EQ(read.data, record.data);
   EXPECT_EQ(read.iterations, 1'234);
+  EXPECT_EQ(read.shuffle_seed, UINT64_MAX);
   EXPECT_EQ(read.learning_rate, 0.1);
   EXPECT_EQ(read.report.loss_sum, 1.0 / 3);
   EXPECT_EQ(read.report.metric_states, record.report.metric_states);

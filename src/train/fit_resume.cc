@@ -161,6 +161,7 @@ FitRecord FitRun::RecordNow() const {
   record.block_batch = block_ ? block_batch_ : batch_;
   record.steps_per_execution = options_.steps_per_execution;
   record.iterations = impl_.iterations;
+  record.shuffle_seed = impl_.shuffle_seed;
   record.learning_rate = impl_.rate_set;
   record.report = impl_.progress.report;
   TakeStates(metrics_, record.report);

@@ -182,8 +182,10 @@ bool FitRun::TrainEpoch() {
 
 void FitRun::ScheduleNext() {
   const std::int64_t batches = steps_.BatchesFrom(next_);
-  pending_.push_back({steps_.Schedule(StepOf(next_), epoch_, next_), next_,
-                      next_ + batches - 1});
+  pending_.push_back(
+      {steps_.Schedule(StepOf(next_), epoch_, next_,
+                       steps_.SeedOf(impl_.shuffle_seed, order_.call)),
+       next_, next_ + batches - 1});
   next_ += batches;
 }
 
@@ -275,6 +277,8 @@ void FitRun::Validate(int epoch, Logs& logs) {
   if (!validation_table_ || (epoch + 1) % options_.validation_freq != 0) {
     return;
   }
+  // A split is of the order that the training has.
+  if (options_.validation_split > 0) validation_.seed = impl_.shuffle_seed;
   const Logs found = RunEvaluation(impl_, *validation_table_, validation_,
                                    validation_order_, callbacks_);
   for (const auto& [name, value] : found) logs["val_" + name] = value;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/random.h"
 #include "capstan/error.h"
 
 namespace capstan {
@@ -55,8 +56,16 @@ std::int64_t FitSteps::BatchesFrom(std::int64_t first) const {
   return std::min(per_execution_, batches_ - first);
 }
 
+std::uint64_t FitSteps::SeedOf(std::uint64_t drawn, std::uint64_t call) const {
+  // What is set aside must stay aside in all calls. In records of before seeds
+  // were drawn there is 0, for all calls.
+  if (drawn == 0 || batches_ != split_end_) return drawn;
+  return RandomBitsAt(drawn, call)[0];
+}
+
 RemoteValue<StepReport> FitSteps::Schedule(std::uint64_t step, int epoch,
-                                           std::int64_t first) {
+                                           std::int64_t first,
+                                           std::uint64_t seed) {
   const Model::Impl& model = trainer_.model.impl();
   const std::int64_t batches = BatchesFrom(first);
   if (iterators_) {
@@ -71,7 +80,7 @@ RemoteValue<StepReport> FitSteps::Schedule(std::uint64_t step, int epoch,
   range.epoch = batches_ == split_end_ ? static_cast<std::uint64_t>(epoch) : 0;
   range.index = static_cast<std::uint64_t>(first / per_execution_);
   return trainer_.coordinator.ScheduleAs(
-      step, model.train_range, trainer_.replicas, table_, range, order_);
+      step, model.train_range, trainer_.replicas, table_, range, seed, order_);
 }
 
 }  // namespace capstan

@@ -30,11 +30,15 @@ class FitSteps {
   // this).
   std::int64_t split_end() const { return split_end_; }
 
+  // Of shuffles that have none: `drawn`, or for a Fit of all elements one that
+  // is its `call`'s own, so that no two calls have the same orders.
+  std::uint64_t SeedOf(std::uint64_t drawn, std::uint64_t call) const;
+
   // Schedules the batches from `first` on of an epoch; at most
   // steps_per_execution of them, in one step.
-  // As the step `step`, which is reserved.
+  // As the step `step`, which is reserved; `seed` as of SeedOf.
   RemoteValue<StepReport> Schedule(std::uint64_t step, int epoch,
-                                   std::int64_t first);
+                                   std::int64_t first, std::uint64_t seed);
   // How many those are.
   std::int64_t BatchesFrom(std::int64_t first) const;
 

@@ -114,9 +114,10 @@ Model AddModel(Definitions& program, ModelDefinition given) {
       .train_range = program.AddFunction(
           name + "/train_range",
           [](WorkerContext& worker, const Pool& pool, const Elements& table,
-             const DataRange& range, const std::string& order) {
+             const DataRange& range, std::uint64_t seed,
+             const std::string& order) {
             return TrainOn(worker, *pool, order,
-                           ReadRange(table->Get(), range));
+                           ReadRange(table->Get(), range, seed));
           }),
       .evaluate = program.AddFunction(
           name + "/evaluate",
@@ -130,9 +131,10 @@ Model AddModel(Definitions& program, ModelDefinition given) {
       .evaluate_range = program.AddFunction(
           name + "/evaluate_range",
           [](WorkerContext& worker, const Pool& pool, const Elements& table,
-             const DataRange& range, const std::string& order) {
+             const DataRange& range, std::uint64_t seed,
+             const std::string& order) {
             return EvaluateOn(worker, *pool, order,
-                              ReadRange(table->Get(), range));
+                              ReadRange(table->Get(), range, seed));
           },
           kReadsOnly),
       .predict = program.AddFunction(
@@ -149,7 +151,7 @@ Model AddModel(Definitions& program, ModelDefinition given) {
           [](WorkerContext& worker, const Pool& pool, const Elements& table,
              const DataRange& range, const std::string& order) {
             return PredictOn(worker, *pool, order,
-                             ReadRange(table->Get(), range));
+                             ReadRange(table->Get(), range, 0));
           },
           kReadsOnly),
       .count = program.AddFunction(

@@ -53,9 +53,12 @@ struct Model::Impl {
   std::shared_ptr<const ModelDefinition> definition;
   Resource<ReplicaPool> replicas;
   Function<StepReport, Pool, Batches, std::uint64_t, Order> train;
-  Function<StepReport, Pool, Table, DataRange, Order> train_range;
+  // With the seed of shuffles that have none, as evaluate_range.
+  Function<StepReport, Pool, Table, DataRange, std::uint64_t, Order>
+      train_range;
   Function<StepReport, Pool, Table, DataShard, Order> evaluate;
-  Function<StepReport, Pool, Table, DataRange, Order> evaluate_range;
+  Function<StepReport, Pool, Table, DataRange, std::uint64_t, Order>
+      evaluate_range;
   Function<std::vector<Tensor>, Pool, Table, DataShard, Order> predict;
   Function<std::vector<Tensor>, Pool, Table, DataRange, Order> predict_range;
   Function<DataCount, Table> count;

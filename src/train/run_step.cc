@@ -23,11 +23,12 @@ NextBatch Timed(WorkerContext& worker, const NextBatch& next,
 
 }  // namespace
 
-NextBatch ReadRange(ExampleTable table, const DataRange& range) {
-  return [table = std::move(table), epoch = range.epoch, end = range.end,
+NextBatch ReadRange(ExampleTable table, const DataRange& range,
+                    std::uint64_t seed) {
+  return [table = std::move(table), epoch = range.epoch, seed, end = range.end,
           at = range.begin]() mutable -> std::optional<Example> {
     if (at >= end) return std::nullopt;
-    return table.At(at++, epoch);
+    return table.At(at++, epoch, seed);
   };
 }
 

@@ -10,8 +10,10 @@
 
 namespace capstan {
 
-// The elements [begin, end) of a table.
-NextBatch ReadRange(ExampleTable table, const DataRange& range);
+// The elements [begin, end) of a table; `seed` is that of shuffles which have
+// none of their own.
+NextBatch ReadRange(ExampleTable table, const DataRange& range,
+                    std::uint64_t seed);
 // Up to `batches` of what the workers' steps share; `ended` says afterwards
 // whether there were fewer. Both must outlive it.
 NextBatch ReadShared(Iterator<Example>& iterator, std::uint64_t batches,

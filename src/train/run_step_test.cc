@@ -20,9 +20,9 @@ std::vector<std::int64_t> AllOf(const NextBatch& next) {
 
 TEST(RunStepTest, ReadsARange) {
   const ExampleTable table = ExampleTable::Open(Dataset::Range(0, 10));
-  EXPECT_THAT(AllOf(ReadRange(table, {.begin = 3, .end = 6})),
+  EXPECT_THAT(AllOf(ReadRange(table, {.begin = 3, .end = 6}, 0)),
               ElementsAre(3, 4, 5));
-  EXPECT_THAT(AllOf(ReadRange(table, {.begin = 3, .end = 3})), IsEmpty());
+  EXPECT_THAT(AllOf(ReadRange(table, {.begin = 3, .end = 3}, 0)), IsEmpty());
 }
 
 TEST(RunStepTest, ReadsTheEpochOfTheRange) {
@@ -30,8 +30,10 @@ TEST(RunStepTest, ReadsTheEpochOfTheRange) {
       ExampleTable::Open(Dataset::Range(0, 100).Shuffle(100, {.seed = 3}));
   const DataRange first = {.begin = 0, .end = 5, .epoch = 0};
   const DataRange again = {.begin = 0, .end = 5, .epoch = 1};
-  EXPECT_EQ(AllOf(ReadRange(table, first)), AllOf(ReadRange(table, first)));
-  EXPECT_NE(AllOf(ReadRange(table, first)), AllOf(ReadRange(table, again)));
+  EXPECT_EQ(AllOf(ReadRange(table, first, 0)),
+            AllOf(ReadRange(table, first, 0)));
+  EXPECT_NE(AllOf(ReadRange(table, first, 0)),
+            AllOf(ReadRange(table, again, 0)));
 }
 
 TEST(RunStepTest, ReadsWhatStepsShare) {

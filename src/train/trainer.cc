@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/random.h"
 #include "capstan/error.h"
 #include "coordinator/front.h"
 #include "optimizer/learning_rate.h"
@@ -49,10 +50,17 @@ Trainer::Impl::Impl(ClusterCoordinator coordinator_in, const Model& model_in,
       model(model_in),
       options(std::move(options_in)),
       replicas(coordinator.CreatePerWorkerResource(model.impl().replicas)),
+      shuffle_seed(Random::FromOs().NextU64()),
       first_rate(RateOf(options.optimizer)) {}
 
 void Trainer::Impl::PublishIterations() {
   coordinator.Assign(IterationsName(), Tensor::Scalar(iterations));
+}
+
+FitRecord Trainer::Impl::FirstRecord() const {
+  FitRecord record;
+  record.shuffle_seed = shuffle_seed;
+  return record;
 }
 
 void Trainer::Impl::Publish(const FitRecord& record) {
@@ -66,6 +74,7 @@ void Trainer::Impl::Publish(const FitRecord& record) {
 void Trainer::Impl::AdoptRecord(const FitRecord& record) {
   published = record;
   iterations = record.iterations;
+  shuffle_seed = record.shuffle_seed;
   rate_set = record.learning_rate;
   // The servers may have one that was set since, or that is none of the
   // program's any more.
@@ -138,11 +147,14 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
   if (impl_->left && impl_->left->call == 0) {
     // Before the first Fit, or while it was restoring a checkpoint.
     impl_->was_restoring = impl_->left->restoring;
+    if (impl_->left->shuffle_seed != 0) {
+      impl_->shuffle_seed = impl_->left->shuffle_seed;
+    }
     impl_->left.reset();
   } else if (impl_->left) {
     impl_->AdoptRecord(*impl_->left);
   } else {
-    impl_->Publish({});
+    impl_->Publish(impl_->FirstRecord());
   }
   // They are on the servers now.
   for (ModelVariable& variable : impl_->variables) variable.initial.reset();

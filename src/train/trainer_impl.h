@@ -28,6 +28,8 @@ struct Trainer::Impl {
 
   // Under which the servers keep where it is.
   std::string RecordKey() const { return "trainer/" + model.name(); }
+  // Before the first Fit.
+  FitRecord FirstRecord() const;
   void Publish(const FitRecord& record);
   // The counts and the learning rate are those of `record`, which is what the
   // servers have.
@@ -52,6 +54,9 @@ struct Trainer::Impl {
   std::vector<std::string> rate_follows;  // those with the trainer's optimizer
   std::int64_t iterations = 0;
   std::uint64_t calls = 0;  // of Fit
+  // Of Shuffles without one, in tables that Fit reads: all workers must have
+  // the same order, and one that goes on the order of before.
+  std::uint64_t shuffle_seed;
   bool stopping = false;
   int resume_epoch = 0;
   LearningRate first_rate;         // of the options that it was made with

@@ -25,6 +25,7 @@ PROGRAM = BIN / "train_program"
 # As in train_program.cc.
 EPOCHS = 3
 STEPS = EPOCHS * 301
+EXAMPLES = 301 * 8 - 3
 STEP = 0.004  # seconds, about: a kill comes so long after its place
 # Steps that may have ended since the servers were last told (train/fit_resume.cc
 # and coordinator/dispatcher.cc): in 0.25 s, of three workers.
@@ -162,6 +163,10 @@ class CoordinatorRestartTest(unittest.TestCase):
         self.assertEqual(results["iterations"], str(STEPS))
         # Not what the coordinator has counted: what the servers have done.
         self.assertEqual(results["applied"], str(STEPS))
+        # Its data is shuffled without a seed: each coordinator must have the
+        # order of the one before for each example to be used once per epoch.
+        self.assertEqual(results["squares"], str(
+            EPOCHS * sum(number * number for number in range(EXAMPLES))))
 
 
 if __name__ == "__main__":

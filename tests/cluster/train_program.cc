@@ -15,8 +15,10 @@
 //   begins N                iterations that were done before this coordinator
 //   first N                 the first step of Fit that it has seen the end of
 //   result NAME VALUE       the same whatever dies, but in async training only
-//                           the number of iterations, and how many the servers
-//                           have applied
+//                           the number of iterations, how many the servers
+//                           have applied, and the sum of the squares of the
+//                           numbers of all examples in those: each of them
+//                           once in each epoch
 //   reference VALUE         the parameters that one process computes: k batches
 //                           make a step, their gradients added up in order
 //   retries PHASE NUMBER    functions that were given to another worker
@@ -63,6 +65,14 @@ Dataset Batches(std::int64_t batches) {
   return testing::PlaneBatches(batches * kBatchSize - 3, kBatchSize);
 }
 
+// The same examples, in orders that the job draws.
+Dataset ShuffledBatches(std::int64_t batches) {
+  const std::int64_t examples = batches * kBatchSize - 3;
+  return Dataset::FromTensors(testing::Plane(examples))
+      .Shuffle(examples)
+      .Batch(kBatchSize);
+}
+
 // The linear model, at the pace of a larger one.
 class SlowReplica : public testing::LinearReplica {
  public:
@@ -70,9 +80,19 @@ class SlowReplica : public testing::LinearReplica {
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override {
-    LinearReplica::Train(worker, order, Slowly(worker, next), metrics, report);
+    std::int64_t squares = 0;
+    const NextBatch counted = [&] {
+      std::optional<Example> batch = next();
+      if (batch) {
+        const Tensor ids = (*batch)["id"];
+        for (const auto id : ids.Values<std::int64_t>()) squares += id * id;
+      }
+      return batch;
+    };
+    LinearReplica::Train(worker, order, Slowly(worker, counted), metrics,
+                         report);
     // Counted by the servers too, which know what they have applied.
-    worker.Add(kApplied, Tensor::FromValues({1}, {std::int64_t{1}}));
+    worker.Add(kApplied, Tensor::FromValues({2}, {std::int64_t{1}, squares}));
   }
   void Evaluate(WorkerContext& worker, const ModelOrder& order,
                 const NextBatch& next,
@@ -198,10 +218,9 @@ void Fit(Trainer& trainer, const DatasetHandle& data,
   options.checkpoint = checkpoint;
   const History history = trainer.Fit(data, options);
   PrintResult("iterations", std::to_string(trainer.iterations()));
-  PrintResult(
-      kApplied,
-      std::to_string(
-          trainer.coordinator().Read(kApplied).Values<std::int64_t>()[0]));
+  const Tensor applied = trainer.coordinator().Read(kApplied);
+  PrintResult(kApplied, std::to_string(applied.Values<std::int64_t>()[0]));
+  PrintResult("squares", std::to_string(applied.Values<std::int64_t>()[1]));
   for (const auto& [name, series] : history.series()) {
     for (const double value : series) PrintResult(name, Exactly(value));
   }
@@ -264,8 +283,11 @@ int Main(int argc, char** argv) {
   const Model model = AddModel(
       program, {.name = "linear",
                 .make = [] { return std::make_unique<SlowReplica>(); }});
-  const DatasetHandle train = program.AddDataset(
-      "train", [](const InputContext&) { return Batches(kTrainBatches); });
+  const DatasetHandle train =
+      program.AddDataset("train", [sync](const InputContext&) {
+        // The reference has an order of its own.
+        return sync ? Batches(kTrainBatches) : ShuffledBatches(kTrainBatches);
+      });
   const DatasetHandle test = program.AddDataset(
       "test", [](const InputContext&) { return Batches(kTestBatches); });
   return program.Run([&](Cluster& cluster) {
@@ -275,7 +297,7 @@ int Main(int argc, char** argv) {
     if (sync) options.update = Sync{.replicas = kReplicas};
     ClusterCoordinator coordinator(cluster, arguments.coordinator);
     coordinator.CreateVariables({{.name = kApplied,
-                                  .shape = {1},
+                                  .shape = {2},
                                   .dtype = DType::kI64,
                                   .trainable = false}});
     Trainer trainer(coordinator, model, options);

@@ -48,6 +48,54 @@ TEST(FitDataTest, EachElementIsUsedOncePerEpoch) {
   for (const auto& [id, times] : seen.times) EXPECT_EQ(times, 4) << id;
 }
 
+// The ids of the batches that are read, in their order, by one worker.
+struct InOrder {
+  std::mutex mutex;
+  std::vector<std::int64_t> ids;
+
+  Dataset Recording(const Dataset& data) {
+    return data.Map([this](const Example& batch) {
+      const Tensor read = batch["id"];
+      const std::lock_guard lock(mutex);
+      for (const std::int64_t id : read.Values<std::int64_t>()) {
+        ids.push_back(id);
+      }
+      return batch;
+    });
+  }
+};
+
+TEST(FitDataTest, WithoutASeedTheOrderIsDrawnForAllWorkers) {
+  Seen seen;
+  TrainJob job(
+      seen.Counting(
+          Dataset::FromTensors(testing::Plane(100)).Shuffle(100).Batch(8)),
+      {.workers = 3});
+  job.trainer().Fit(job.data, TrainJob::Quiet({.epochs = 4}));
+  EXPECT_THAT(seen.times, SizeIs(100));
+  for (const auto& [id, times] : seen.times) EXPECT_EQ(times, 4) << id;
+}
+
+TEST(FitDataTest, WithoutASeedNoTwoEpochsFitsOrJobsHaveTheSameOrder) {
+  constexpr int kExamples = 40;
+  std::set<std::vector<std::int64_t>> orders;
+  for (int i = 0; i < 2; ++i) {
+    InOrder read;
+    TrainJob job(read.Recording(Dataset::FromTensors(testing::Plane(kExamples))
+                                    .Shuffle(kExamples)
+                                    .Batch(8)),
+                 {.workers = 1});
+    for (int fit = 0; fit < 2; ++fit) {
+      job.trainer().Fit(job.data, TrainJob::Quiet({.epochs = 2}));
+    }
+    ASSERT_THAT(read.ids, SizeIs(4 * kExamples));
+    for (auto at = read.ids.begin(); at != read.ids.end(); at += kExamples) {
+      orders.emplace(at, at + kExamples);
+    }
+  }
+  EXPECT_THAT(orders, SizeIs(8));
+}
+
 TEST(FitDataTest, WithoutAnEndItNeedsTheNumberOfSteps) {
   TrainJob job(PlaneBatches(100, 8).Repeat());
   EXPECT_THAT(

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -509,6 +511,48 @@ TEST(ResumeTest, OtherDataIsRefusedInTheMiddleOfAnEpoch) {
   TrainJob last(shuffled(kExamples, 8, 1));
   EXPECT_THAT(last.trainer().Fit(last.data, same).epochs(), SizeIs(kEpochs));
   EXPECT_EQ(last.trainer().iterations(), kEpochs * kExamples / 8);
+}
+
+// A training that goes on has the order that was drawn for it.
+TEST(ResumeTest, WithoutASeedTheOrderIsThatOfBefore) {
+  const TempDir dir;
+  std::mutex mutex;
+  std::vector<std::int64_t> ids;
+  const Dataset data = Dataset::FromTensors(testing::Plane(kExamples))
+                           .Shuffle(kExamples)
+                           .Batch(8)
+                           .Map([&](const Example& batch) {
+                             const Tensor read = batch["id"];
+                             const std::lock_guard lock(mutex);
+                             for (const auto id : read.Values<std::int64_t>()) {
+                               ids.push_back(id);
+                             }
+                             return batch;
+                           });
+  TrainJob::Options one_worker;
+  one_worker.workers = 1;
+  {
+    TrainJob first(data, one_worker);
+    SaveInTheMiddle(first, dir / "ckpt");
+  }
+  TrainJob second(data, one_worker);
+  const std::size_t before = ids.size();
+  FitOptions options = Saving(dir / "ckpt", 0);
+  options.epochs = 2;
+  std::int64_t resumed_at = 0;
+  options.callbacks = {LambdaCallback({.on_train_begin = [&](Logs&) {
+    resumed_at = second.trainer().iterations();
+  }})};
+  second.trainer().Fit(second.data, options);
+  // In the second epoch, and not at its beginning.
+  ASSERT_GT(resumed_at, kExamples / 8);
+  const auto begun = static_cast<std::size_t>(8 * resumed_at);
+  ASSERT_GE(before, begun);
+  ASSERT_EQ(ids.size() - before, 2 * kExamples - begun);
+  std::set<std::int64_t> epoch(ids.begin() + kExamples,
+                               ids.begin() + 8 * resumed_at);
+  epoch.insert(ids.begin() + static_cast<std::int64_t>(before), ids.end());
+  EXPECT_THAT(epoch, SizeIs(kExamples));
 }
 
 TEST(ResumeTest, OtherDataIsTakenBetweenTwoEpochs) {
