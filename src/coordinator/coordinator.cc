@@ -13,9 +13,9 @@
 namespace capstan {
 namespace {
 
-// All records together have to fit into a message.
 constexpr size_t kMostRecordText = 64 << 10;
-constexpr size_t kMostRecords = 512 << 10;
+// Of all records together; the rest is for those of the library.
+constexpr size_t kMostRecords = kMaxRecordBytes / 2;
 
 // Throws the exception for `status`, the special one for poisoned closures.
 void Throw(const absl::Status& status) {
@@ -218,21 +218,14 @@ void ClusterCoordinator::SetRecord(const std::string& key,
                              kMostRecordText));
   }
   RecordKeeper& records = impl_->dispatcher.variables().records();
-  size_t others = 0;
-  for (const auto& [name, value] : records.parts()) {
-    if (name != key) others += name.size() + value.size();
-  }
-  if (others + key.size() + text.size() > kMostRecords) {
-    throw Error(ErrorCode::kInvalidArgument,
-                absl::StrCat("a record of ", text.size(), " bytes under '", key,
-                             "' besides others of ", others,
-                             ": all together have room for ", kMostRecords));
-  }
   if (!IsUtf8(key) || !IsUtf8(text)) {
     throw Error(ErrorCode::kInvalidArgument,
                 absl::StrCat("the record under '", absl::CHexEscape(key),
                              "' is not UTF-8: it is kept as text"));
   }
+  const std::map<std::string, PartText> added = {{key, PartText(text)}};
+  Throw(WithContext(records.CheckRoom(added, kMostRecords),
+                    absl::StrCat("the record under '", key, "'")));
   records.Set(key, text);
 }
 

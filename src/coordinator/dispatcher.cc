@@ -533,12 +533,19 @@ Task<> Dispatcher::Core::AfterFailure(absl::Status status) {
 }
 
 Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
+  bool refused = false;  // and it was said
   while (!self->stopping_) {
     const uint64_t watermark = self->queue_.counts().watermark;
     const absl::Status told =
         co_await self->variables_.MoveWatermark(watermark, &self->stop_);
-    // If they do not hear of it now, they will hear of a higher one.
-    told.IgnoreError();
+    // If they do not hear of it now, they will hear of a higher one; but not if
+    // they refuse what it says.
+    if (absl::IsInvalidArgument(told) && !std::exchange(refused, true)) {
+      self->logger_.Error(
+          "the servers refuse to hear which steps are over, so that they keep "
+          "more and more, and a new coordinator could not resume: {}",
+          std::string(told.message()));
+    }
     if (self->stopping_) break;
     const MonotonicTime now = self->clock_.Now();
     self->LookAtWorkers(now);

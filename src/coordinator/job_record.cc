@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,14 @@ using Json = nlohmann::json;
 
 // Versions between the first and the last that wait for their steps to be over.
 constexpr size_t kMostVersions = 16;
+
+// Left for what is no part: the sequence, and the blocks of parts and of keys.
+constexpr size_t kRoomForBlocks = 16 << 10;
+
+// As JSON, in quotes.
+size_t EncodedSize(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace).size();
+}
 
 }  // namespace
 
@@ -124,27 +133,80 @@ RecordKeeper::Version& RecordKeeper::Change() {
   return now;
 }
 
-void RecordKeeper::Set(const std::string& key, std::string value) {
-  const std::lock_guard lock(mutex_);
-  Change().record.parts[key] = std::move(value);
+void RecordKeeper::Version::Put(const std::string& key, PartText value) {
+  record.parts[key] = std::move(value.text);
+  spares.erase(key);
+  if (!value.spare) return;
+  spares[key] = {.text = *std::move(value.spare), .since = record.sequence};
 }
 
-void RecordKeeper::SetAll(const std::map<std::string, std::string>& parts) {
+std::string RecordKeeper::Version::Encode() const {
+  std::string text = EncodeJobRecord(record);
+  if (text.size() <= kMaxRecordBytes) return text;
+  // Those that were not set for long come first: they are over, most likely.
+  std::vector<std::pair<uint64_t, std::string>> oldest;
+  for (const auto& [key, spare] : spares) oldest.emplace_back(spare.since, key);
+  std::sort(oldest.begin(), oldest.end());
+  JobRecord cut = record;
+  size_t size = text.size();
+  for (const auto& [since, key] : oldest) {
+    std::string& part = cut.parts[key];
+    const std::string& spare = spares.at(key).text;
+    size = size - EncodedSize(part) + EncodedSize(spare);
+    part = spare;
+    if (size <= kMaxRecordBytes) break;
+  }
+  return EncodeJobRecord(cut);
+}
+
+absl::Status RecordKeeper::CheckRoom(
+    const std::map<std::string, PartText>& parts, uint64_t limit) const {
   const std::lock_guard lock(mutex_);
-  JobRecord& record = Change().record;
-  for (const auto& [key, value] : parts) record.parts[key] = value;
+  const Version& now = versions_.back();
+  const auto size_of = [](const std::string& key, const std::string& text) {
+    return EncodedSize(key) + EncodedSize(text) + 2;
+  };
+  size_t added = 0;
+  for (const auto& [key, part] : parts) {
+    added += size_of(key, part.spare ? *part.spare : part.text);
+  }
+  size_t others = kRoomForBlocks;
+  for (const auto& [key, text] : now.record.parts) {
+    if (parts.contains(key)) continue;
+    const auto spare = now.spares.find(key);
+    others +=
+        size_of(key, spare == now.spares.end() ? text : spare->second.text);
+  }
+  if (others + added <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(added, " bytes do not fit beside ", others, " of ",
+                   now.record.parts.size(),
+                   " other records: there is room for ", limit, " in all"));
+}
+
+void RecordKeeper::Set(const std::string& key, PartText value) {
+  const std::lock_guard lock(mutex_);
+  Change().Put(key, std::move(value));
+}
+
+void RecordKeeper::SetAll(const std::map<std::string, PartText>& parts) {
+  const std::lock_guard lock(mutex_);
+  Version& now = Change();
+  for (const auto& [key, value] : parts) now.Put(key, value);
 }
 
 void RecordKeeper::Erase(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  Change().record.parts.erase(key);
+  Version& now = Change();
+  now.record.parts.erase(key);
+  now.spares.erase(key);
 }
 
 void RecordKeeper::OpenBlock(const std::string& key, const StepBlock& block,
-                             std::string value) {
+                             PartText value) {
   const std::lock_guard lock(mutex_);
   Version& now = Change();
-  now.record.parts[key] = std::move(value);
+  now.Put(key, std::move(value));
   now.record.blocks[key] = block;
   // No record without the block may be told with a step of it as over.
   for (Version& version : versions_) {
@@ -176,19 +238,19 @@ void RecordKeeper::SetKeys(
   }
 }
 
-void RecordKeeper::Account(const std::string& key, std::string value,
+void RecordKeeper::Account(const std::string& key, PartText value,
                            uint64_t step) {
   const std::lock_guard lock(mutex_);
   Version& now = Change();
-  now.record.parts[key] = std::move(value);
+  now.Put(key, std::move(value));
   now.step = std::max(now.step, step);
   now.limits[key] = step;
 }
 
-void RecordKeeper::CloseBlock(const std::string& key, std::string value) {
+void RecordKeeper::CloseBlock(const std::string& key, PartText value) {
   const std::lock_guard lock(mutex_);
   Version& now = Change();
-  now.record.parts[key] = std::move(value);
+  now.Put(key, std::move(value));
   const auto block = now.record.blocks.find(key);
   if (block == now.record.blocks.end()) return;
   now.step = std::max(now.step, block->second.end() - 1);
@@ -205,7 +267,7 @@ RecordKeeper::Notice RecordKeeper::Next(uint64_t watermark) const {
   Notice notice;
   notice.watermark = std::min(watermark, best->limit());
   notice.sequence = best->record.sequence;
-  if (notice.sequence != told_) notice.record = EncodeJobRecord(best->record);
+  if (notice.sequence != told_) notice.record = best->Encode();
   return notice;
 }
 

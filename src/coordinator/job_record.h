@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "coordinator/key_ledger.h"
 #include "coordinator/step_ledger.h"
+#include "wire/parameter.h"
 
 namespace capstan {
 
@@ -35,6 +37,18 @@ absl::StatusOr<JobRecord> DecodeJobRecord(std::string_view text);
 // Whether a text may be a part of it, or its key.
 bool IsUtf8(const std::string& text);
 
+// What a part is to keep. `spare` says the same without what can be missed, if
+// there is something: it is kept instead where there is no room for all.
+struct PartText {
+  PartText(std::string text_in) : text(std::move(text_in)) {}  // NOLINT
+  PartText(const char* text_in) : text(text_in) {}             // NOLINT
+  PartText(std::string text_in, std::string spare_in)
+      : text(std::move(text_in)), spare(std::move(spare_in)) {}
+
+  std::string text;
+  std::optional<std::string> spare;
+};
+
 // Keeps the record and the watermark together. A part that has a block says
 // what became of its steps, one after the other; a step counts as over for a
 // coordinator to come only once the record says so: else it would neither be
@@ -52,18 +66,23 @@ class RecordKeeper {
   // A part that has a block, other than those of keys; empty if none has.
   std::string FindOpenPart() const;
 
-  void Set(const std::string& key, std::string value);
+  // ResourceExhausted if these parts and the others, all cut to their spares,
+  // take up more than `limit`. To be asked before one is set: what does not fit
+  // could never be told, and neither could the watermark.
+  absl::Status CheckRoom(const std::map<std::string, PartText>& parts,
+                         uint64_t limit = kMaxRecordBytes) const;
+  void Set(const std::string& key, PartText value);
   // All of them at once: no coordinator to come finds some without the others.
-  void SetAll(const std::map<std::string, std::string>& parts);
+  void SetAll(const std::map<std::string, PartText>& parts);
   void Erase(const std::string& key);
   // Begins a block, of which no step has begun. The servers must have it before
   // one does.
   void OpenBlock(const std::string& key, const StepBlock& block,
-                 std::string value);
+                 PartText value);
   // `value` has all that came of the block's steps up to `step`.
-  void Account(const std::string& key, std::string value, uint64_t step);
+  void Account(const std::string& key, PartText value, uint64_t step);
   // The same of all that were begun; the block is over.
-  void CloseBlock(const std::string& key, std::string value);
+  void CloseBlock(const std::string& key, PartText value);
   // The steps that have keys: which are complete, and the blocks that are not
   // over, in place of those of before. That does not wait for other steps, but
   // is told next. The servers must have a block before a step of it begins.
@@ -74,7 +93,9 @@ class RecordKeeper {
   struct Notice {
     uint64_t watermark = 0;
     uint64_t sequence = 0;
-    std::string record;  // empty: as it was
+    // Empty: as it was. Parts that were not set for long are cut to their
+    // spares if need be.
+    std::string record;
   };
   Notice Next(uint64_t watermark) const;
   // They were told.
@@ -84,14 +105,22 @@ class RecordKeeper {
   void Clear();
 
  private:
+  struct Spare {
+    std::string text;
+    uint64_t since = 0;  // the sequence that its part was set with
+  };
   struct Version {
     JobRecord record;
+    std::map<std::string, Spare> spares = {};  // of parts, by their keys
     uint64_t step = 0;  // it has what came of the steps up to this
     // Of the watermark, by block: none of its steps after this is accounted
     // for.
     std::map<std::string, uint64_t> limits;
 
     uint64_t limit() const;
+    void Put(const std::string& key, PartText value);
+    // With as many spares as it takes to fit.
+    std::string Encode() const;
   };
   // With the lock held.
   Version& Change();

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "testing/status_matchers.h"
+#include "wire/parameter.h"
 
 namespace capstan {
 namespace {
@@ -180,6 +182,52 @@ TEST(RecordKeeperTest, ALoadedRecordWithoutBlocksHoldsNothing) {
   keeper.Load(record, 40);
   EXPECT_EQ(keeper.Next(50).watermark, 50u);
   EXPECT_EQ(keeper.parts().at("a"), "1");
+}
+
+TEST(RecordKeeperTest, PartsThatWereNotSetForLongAreCutToTheirSpares) {
+  RecordKeeper keeper;
+  // As escaped text, each takes up twice as much.
+  const std::string large(100'000, '"');
+  const auto name = [](int i) { return "model " + std::to_string(i); };
+  for (int i = 0; i < 20; ++i) {
+    const PartText part(large, "spare " + std::to_string(i));
+    ASSERT_OK(keeper.CheckRoom({{name(i), part}}));
+    keeper.Set(name(i), part);
+    const RecordKeeper::Notice notice = keeper.Next(0);
+    ASSERT_LE(notice.record.size(), kMaxRecordBytes);
+    const JobRecord told = Decoded(notice);
+    ASSERT_EQ(told.parts.size(), static_cast<size_t>(i) + 1);
+    EXPECT_EQ(told.parts.at(name(i)), large);
+    if (i >= 5) {
+      EXPECT_EQ(told.parts.at(name(i - 5)), "spare " + std::to_string(i - 5));
+    }
+    keeper.Told(notice);
+  }
+  // Nothing is lost here, as for a checkpoint.
+  EXPECT_EQ(keeper.Find(name(0)), large);
+  // One that is set again comes before the others.
+  keeper.OpenBlock(name(0), {.first = 1, .count = 9}, {large, "spare"});
+  EXPECT_EQ(Decoded(keeper.Next(0)).parts.at(name(0)), large);
+}
+
+TEST(RecordKeeperTest, WhatCannotFitIsRefused) {
+  RecordKeeper keeper;
+  const std::map<std::string, PartText> large = {
+      {"a", PartText(std::string(kMaxRecordBytes / 2, 'x'))}};
+  EXPECT_OK(keeper.CheckRoom(large));
+  keeper.SetAll(large);
+  // In place of it, and beside it.
+  EXPECT_OK(keeper.CheckRoom(large));
+  EXPECT_THAT(keeper.CheckRoom({{"b", large.at("a")}}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("1 other records")));
+  EXPECT_OK(keeper.CheckRoom({{"b", PartText(large.at("a").text, "")}}));
+  keeper.Erase("a");
+  EXPECT_OK(keeper.CheckRoom({{"b", large.at("a")}}));
+  // What takes up more room than it is long.
+  EXPECT_THAT(keeper.CheckRoom(
+                  {{"b", PartText(std::string(kMaxRecordBytes / 2, '"'))}}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
 // What a coordinator that takes over knows is just what it needs: whenever the

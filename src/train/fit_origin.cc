@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/run_on.h"
 #include "train/fit_run.h"
-#include "wire/parameter.h"
 
 namespace capstan {
 namespace {
@@ -132,32 +131,40 @@ void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
 }
 
 void FitRun::AdoptRecords(const RestoreReport& report, bool all) {
-  size_t bytes = 0;
-  for (const auto& [key, text] : report.records) {
-    bytes += key.size() + text.size();
-  }
-  // A program may keep more with a checkpoint than the servers take.
-  const bool fits = bytes <= kMaxRecordBytes / 2;
   const std::set<std::string> restored(report.restored.begin(),
                                        report.restored.end());
-  std::map<std::string, std::string> adopted;
-  adopted[impl_.RecordKey()] = EncodeFitRecord(impl_.FirstRecord());
+  std::map<std::string, PartText> adopted;
+  adopted.emplace(impl_.RecordKey(), FitRecordPart(impl_.FirstRecord()));
   for (const auto& [key, text] : report.records) {
+    if (!absl::StartsWith(key, kTrainers)) continue;
     if (!all && key != impl_.RecordKey()) continue;
-    if (!absl::StartsWith(key, kTrainers)) {
-      if (fits) adopted[key] = text;
-      continue;
-    }
     // A model that this program has yet to make is yet to be restored.
     const std::string model = key.substr(std::strlen(kTrainers));
-    adopted[key] = restored.contains(model + "/iterations")
-                       ? text
-                       : EncodeFitRecord(Restoring({}));
+    adopted.insert_or_assign(
+        key, FitRecordPart(restored.contains(model + "/iterations")
+                               ? DecodeFitRecord(text)
+                               : Restoring({})));
   }
-  CoordinatorMaker::ImplOf(impl_.coordinator)
-      ->dispatcher.variables()
-      .records()
-      .SetAll(adopted);
+  RecordKeeper& records = CoordinatorMaker::ImplOf(impl_.coordinator)
+                              ->dispatcher.variables()
+                              .records();
+  ThrowIfError(records.CheckRoom(adopted));
+  std::map<std::string, PartText> with_program = adopted;
+  for (const auto& [key, text] : report.records) {
+    if (all && !absl::StartsWith(key, kTrainers)) {
+      with_program.emplace(key, PartText(text));
+    }
+  }
+  const absl::Status room = records.CheckRoom(with_program);
+  if (!room.ok()) {
+    // A program may keep more with a checkpoint than the servers take.
+    Warnings() << fmt::format(
+        "warning: ClusterCoordinator::Record does not have what the program "
+        "has kept in {}/{}: {}\n",
+        manager_->directory(), report.name, ToError(room).message());
+    Warnings().flush();
+  }
+  records.SetAll(room.ok() ? with_program : adopted);
 }
 
 }  // namespace capstan

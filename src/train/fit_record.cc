@@ -60,7 +60,9 @@ double NumberOf(const Json& json) {
 }
 
 Json ToJson(const StepReport& report) {
-  Json states = report.metric_states;
+  Json states = Json::array();
+  // Between two epochs there is nothing in them.
+  if (report.batches > 0) states = report.metric_states;
   if (states.dump().size() > kMostStatesText) states = Json::array();
   return {
       {"batches", report.batches},
@@ -90,12 +92,20 @@ StepReport ReportOf(const Json& json) {
   return report;
 }
 
+// What it takes up in the job's record, where it is text in text: quotes are
+// escaped.
+size_t SizeInRecord(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, kReplace);
+  return text.size() +
+         static_cast<size_t>(std::count(text.begin(), text.end(), '"'));
+}
+
 // The newest rows, as many as there is room for.
 Json ToJson(const History& history, size_t& room) {
   Json rows = Json::array();
   for (size_t i = history.epochs().size(); i-- > 0;) {
     Json row = {history.epochs()[i], history.rows()[i]};
-    const size_t size = row.dump(-1, ' ', false, kReplace).size();
+    const size_t size = SizeInRecord(row) + 1;
     if (size > room) {
       room = 0;
       break;
@@ -105,6 +115,27 @@ Json ToJson(const History& history, size_t& room) {
   }
   std::reverse(rows.begin(), rows.end());
   return rows;
+}
+
+// What one call of `past` takes up, without its rows.
+constexpr size_t kCallText = 26;
+
+void CheckCallbacks(const FitRecord& record) {
+  size_t sum = 0;
+  const std::pair<std::string, std::string>* largest = nullptr;
+  for (const auto& callback : record.callbacks) {
+    sum += callback.first.size() + callback.second.size();
+    if (largest == nullptr || callback.second.size() > largest->second.size()) {
+      largest = &callback;
+    }
+  }
+  if (sum <= kMostCallbackText) return;
+  throw Error(
+      ErrorCode::kResourceExhausted,
+      absl::StrCat("the states of callbacks have ", sum,
+                   " bytes, of which the state of '", largest->first, "' has ",
+                   largest->second.size(), ": at most ", kMostCallbackText,
+                   " are kept, so keep more in a file of your own"));
 }
 
 History HistoryOf(const Json& json) {
@@ -121,11 +152,14 @@ History HistoryOf(const Json& json) {
 
 }  // namespace
 
-std::string EncodeFitRecord(const FitRecord& record) {
-  size_t room = kMostHistoryText;
+std::string EncodeFitRecord(const FitRecord& record, size_t history_room) {
+  CheckCallbacks(record);
+  size_t room = history_room;
   Json history = ToJson(record.history, room);
   Json past = Json::array();
   for (auto call = record.past.rbegin(); call != record.past.rend(); ++call) {
+    if (room < kCallText) break;
+    room -= kCallText;
     past.push_back({call->first, ToJson(call->second, room)});
   }
   Json json = {{"call", record.call},
@@ -149,6 +183,10 @@ std::string EncodeFitRecord(const FitRecord& record) {
   }
   if (record.learning_rate) json["learning_rate"] = *record.learning_rate;
   return json.dump(-1, ' ', false, kReplace);
+}
+
+PartText FitRecordPart(const FitRecord& record) {
+  return {EncodeFitRecord(record), EncodeFitRecord(record, 0)};
 }
 
 FitRecord DecodeFitRecord(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capstan/trainer.h"
+#include "coordinator/job_record.h"
 
 namespace capstan {
 
@@ -44,13 +45,19 @@ struct FitRecord {
   std::map<std::uint64_t, History> past = {};
 };
 
-// The servers keep no more than kMaxRecordBytes (wire/parameter.h) of all
-// records together, and get this one several times a second: so only the newest
-// epochs of histories that are longer than kMostHistoryText in all, and no
-// states of metrics that are larger than kMostStatesText.
+// The servers get this several times a second, with those of all other models:
+// so a record has a bounded size, whatever the numbers of epochs and of calls.
+// Of all histories together it has the newest rows, as many as `history_room`
+// bytes of the job's record hold; states of metrics unless they are larger than
+// kMostStatesText; and states of callbacks up to kMostCallbackText, beyond
+// which it throws kResourceExhausted, naming the largest.
 inline constexpr size_t kMostHistoryText = 64 << 10;
 inline constexpr size_t kMostStatesText = 256 << 10;
-std::string EncodeFitRecord(const FitRecord& record);
+inline constexpr size_t kMostCallbackText = 64 << 10;
+std::string EncodeFitRecord(const FitRecord& record,
+                            size_t history_room = kMostHistoryText);
+// The same for the job's record, which may do without the histories.
+PartText FitRecordPart(const FitRecord& record);
 // Throws kDataLoss if it is none, or if its numbers cannot be true together.
 FitRecord DecodeFitRecord(std::string_view text);
 

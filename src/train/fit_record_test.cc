@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "capstan/error.h"
-#include "wire/parameter.h"
+#include "coordinator/job_record.h"
 
 namespace capstan {
 namespace {
@@ -52,6 +52,13 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.callbacks, record.callbacks);
 }
 
+// It is text in text there: quotes are escaped.
+size_t SizeInJob(const std::string& text) {
+  JobRecord job;
+  job.parts[""] = text;
+  return EncodeJobRecord(job).size();
+}
+
 // A long training with many metrics must not grow out of what servers take.
 TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
   FitRecord record;
@@ -60,15 +67,52 @@ TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
   for (int epoch = 0; epoch < 20'000; ++epoch) {
     record.history.Add(epoch, logs);
   }
+  record.batch = 1;
+  record.iterations = 1;
+  record.report.batches = 1;
   record.report.metric_states.assign(4, std::vector<double>(40'000, 1.0 / 3));
   const std::string text = EncodeFitRecord(record);
-  // It is text in text there: quotes are escaped.
-  EXPECT_LT(2 * text.size(), kMaxRecordBytes);
+  EXPECT_LT(SizeInJob(text), kMostHistoryText + 1'000);
   const FitRecord read = DecodeFitRecord(text);
   EXPECT_THAT(read.report.metric_states, IsEmpty());
   ASSERT_FALSE(read.history.epochs().empty());
   EXPECT_EQ(read.history.epochs().back(), 19'999);
   EXPECT_EQ(read.history.epochs().front() + 1, read.history.epochs()[1]);
+}
+
+// However often Fit is called.
+TEST(FitRecordTest, DoesNotGrowWithTheNumberOfCalls) {
+  FitRecord record;
+  record.history.Add(0, {{"loss", 1.0 / 3}});
+  std::vector<size_t> sizes;
+  for (std::uint64_t call = 1; call <= 40'000; ++call) {
+    record.past[call] = record.history;
+    record.call = call + 1;
+    if (call % 10'000 == 0) {
+      sizes.push_back(SizeInJob(EncodeFitRecord(record)));
+    }
+  }
+  for (const size_t size : sizes) EXPECT_LT(size, kMostHistoryText + 1'000);
+  const FitRecord read = DecodeFitRecord(EncodeFitRecord(record));
+  // The newest of them, without a gap.
+  ASSERT_GT(read.past.size(), 100u);
+  EXPECT_EQ(read.past.rbegin()->first, 40'000u);
+  EXPECT_EQ(read.past.begin()->first, 40'001 - read.past.size());
+  // And in a pinch none.
+  EXPECT_LT(FitRecordPart(record).spare->size(), 1'000u);
+}
+
+TEST(FitRecordTest, StatesOfCallbacksAreBounded) {
+  FitRecord record;
+  record.callbacks = {{"EarlyStopping", "[1]"},
+                      {"Mine", std::string(kMostCallbackText, 'x')}};
+  try {
+    EncodeFitRecord(record);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kResourceExhausted);
+    EXPECT_THAT(error.what(), HasSubstr("the state of 'Mine' has 65536"));
+  }
 }
 
 std::string RefusalOf(const std::string& text) {

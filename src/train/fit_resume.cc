@@ -225,7 +225,7 @@ void FitRun::OpenBlock() {
   block_ = dispatcher.queue().Reserve(
       static_cast<std::uint64_t>(std::min(left, most)));
   dispatcher.variables().records().OpenBlock(impl_.RecordKey(), *block_,
-                                             EncodeFitRecord(RecordNow()));
+                                             impl_.PartOf(RecordNow()));
   // Before the first of its steps can be applied anywhere.
   ThrowIfError(RunOn(front->executor, dispatcher.Publish()));
   accounted_ = Steady::now();
@@ -242,7 +242,7 @@ void FitRun::Account(std::int64_t batch) {
   const std::uint64_t step =
       block_->first + static_cast<std::uint64_t>(steps) - 1;
   front->dispatcher.variables().records().Account(
-      impl_.RecordKey(), EncodeFitRecord(RecordNow()), step);
+      impl_.RecordKey(), impl_.PartOf(RecordNow()), step);
   accounted_ = Steady::now();
 }
 
@@ -252,8 +252,8 @@ void FitRun::CloseBlock() {
   const std::uint64_t first_left = StepOf(next_);
   const StepBlock block = *block_;
   block_.reset();
-  front->dispatcher.variables().records().CloseBlock(
-      impl_.RecordKey(), EncodeFitRecord(RecordNow()));
+  front->dispatcher.variables().records().CloseBlock(impl_.RecordKey(),
+                                                     impl_.PartOf(RecordNow()));
   front->dispatcher.queue().EndBlock(block, first_left);
 }
 

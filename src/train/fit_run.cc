@@ -121,7 +121,8 @@ void FitRun::End() {
   const FitRecord record = RecordNow();
   impl_.Publish(record);
   if (manager_ != nullptr) SaveAtEnd();
-  impl_.left = record;
+  // As the servers have it, and so bounded.
+  impl_.left = DecodeFitRecord(EncodeFitRecord(record));
 }
 
 void FitRun::RunEpochs() {

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/random.h"
+#include "base/status.h"
 #include "capstan/error.h"
 #include "coordinator/front.h"
 #include "optimizer/learning_rate.h"
@@ -68,7 +70,22 @@ void Trainer::Impl::Publish(const FitRecord& record) {
   CoordinatorMaker::ImplOf(coordinator)
       ->dispatcher.variables()
       .records()
-      .Set(RecordKey(), EncodeFitRecord(record));
+      .Set(RecordKey(), PartOf(record));
+}
+
+PartText Trainer::Impl::PartOf(const FitRecord& record) const {
+  PartText part = FitRecordPart(record);
+  const std::map<std::string, PartText> added = {{RecordKey(), part}};
+  ThrowIfError(
+      WithContext(CoordinatorMaker::ImplOf(coordinator)
+                      ->dispatcher.variables()
+                      .records()
+                      .CheckRoom(added),
+                  absl::StrCat("model '", model.name(),
+                               "': no room to keep where its training is; "
+                               "train fewer models in one program, or keep "
+                               "less with SetRecord")));
+  return part;
 }
 
 void Trainer::Impl::AdoptRecord(const FitRecord& record) {
@@ -153,6 +170,8 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
     impl_->left.reset();
   } else if (impl_->left) {
     impl_->AdoptRecord(*impl_->left);
+    // Now it is known what of it can be missed.
+    impl_->Publish(*impl_->left);
   } else {
     impl_->Publish(impl_->FirstRecord());
   }

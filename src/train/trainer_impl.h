@@ -31,6 +31,8 @@ struct Trainer::Impl {
   // Before the first Fit.
   FitRecord FirstRecord() const;
   void Publish(const FitRecord& record);
+  // It for the job's record. Throws kResourceExhausted if there is no room.
+  PartText PartOf(const FitRecord& record) const;
   // The counts and the learning rate are those of `record`, which is what the
   // servers have.
   void AdoptRecord(const FitRecord& record);

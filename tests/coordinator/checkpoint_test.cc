@@ -228,7 +228,7 @@ TEST(CheckpointTest, RecordsThatServersWouldNotKeepAreRefused) {
     coordinator.SetRecord("part " + std::to_string(i), large);
   }
   EXPECT_THAT(ErrorOf([&] { coordinator.SetRecord("one more", large); }),
-              IsError(ErrorCode::kInvalidArgument, HasSubstr("one more")));
+              IsError(ErrorCode::kResourceExhausted, HasSubstr("one more")));
   // In the place of another there is room.
   coordinator.SetRecord("part 0", large);
   EXPECT_THAT(ErrorOf([&] { coordinator.SetRecord("text", "\xff"); }),

@@ -624,6 +624,34 @@ TEST(ResumeTest, ModelsThatShareADirectory) {
       << "nothing is left to do";
 }
 
+// What the servers keep of a job is bounded, but not the number of its models.
+TEST(ResumeTest, ManyModelsMayHaveLongHistories) {
+  constexpr int kModels = 20;
+  constexpr int kMany = 5;
+  Definitions definitions;
+  std::vector<Model> models;
+  for (int i = 0; i < kModels; ++i) {
+    models.push_back(
+        testing::AddLinearModel(definitions, "model" + std::to_string(i)));
+  }
+  const DatasetHandle data =
+      testing::AddData(definitions, "data", PlaneBatches(8, 8));
+  testing::Job job(definitions, 1, 1);
+  FitOptions options = TrainJob::Quiet({.epochs = kMany});
+  // As long as the history of 700 epochs with 4 metrics.
+  options.callbacks = {LambdaCallback({.on_epoch_end = [](int, Logs& logs) {
+    for (int i = 0; i < 200; ++i) {
+      logs["a metric with a long name " + std::to_string(i)] = 1.0 / 3;
+    }
+  }})};
+  for (const Model& model : models) {
+    Trainer trainer(job.local.cluster(), model,
+                    {.optimizer = Sgd{.learning_rate = 0.01}});
+    EXPECT_THAT(trainer.Fit(data, options).epochs(), SizeIs(kMany));
+    EXPECT_EQ(trainer.iterations(), kMany);
+  }
+}
+
 TEST(ResumeTest, ADamagedCheckpointIsPassedOver) {
   const TempDir dir;
   {
