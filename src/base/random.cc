@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/entropy.h"
 #include "base/hash.h"
 
 namespace capstan {
@@ -51,7 +50,6 @@ double UniformAt(uint64_t seed, uint64_t index, uint32_t draw) {
 Random::Random(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
 
 Random Random::FromOs() {
-  if (FakeEntropy* fake = FakeEntropy::Current()) return fake->Next();
   std::array<uint64_t, 2> entropy{};
   // Reads of up to 256 bytes are never short; they can only be interrupted
   // while the pool is not ready.

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/entropy.h"
 #include "rapidcheck/gtest.h"
 
 namespace capstan {
@@ -95,17 +94,6 @@ TEST(RandomTest, ForksDiffer) {
 
 TEST(RandomTest, FromOsDiffersEachTime) {
   EXPECT_NE(Draw(Random::FromOs(), 2), Draw(Random::FromOs(), 2));
-}
-
-TEST(RandomTest, FakeEntropyFollowsFromItsSeed) {
-  const auto two = [](uint64_t seed) {
-    const FakeEntropy fake(seed);
-    return std::vector{Random::FromOs().NextU64(), Random::FromOs().NextU64()};
-  };
-  EXPECT_EQ(two(1), two(1));
-  EXPECT_NE(two(1), two(2));
-  EXPECT_NE(two(1)[0], two(1)[1]);
-  EXPECT_NE(Random::FromOs().NextU64(), two(1)[0]);
 }
 
 TEST(RandomTest, BelowHasItsEdges) {

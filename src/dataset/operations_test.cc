@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/entropy.h"
 #include "capstan/dataset.h"
 #include "dataset/read_all_test.h"
 #include "dataset/thrown_test.h"
@@ -324,15 +323,6 @@ TEST(DatasetTest, WithoutASeedAnIterationThatIsNamedIsTheSameForAll) {
   EXPECT_EQ(order(1, 7), order(1, 7));
   EXPECT_NE(order(0, 7), order(1, 7));
   EXPECT_NE(order(0, 7), order(0, 8));
-}
-
-TEST(DatasetTest, InASimulationShufflesFollowFromItsSeed) {
-  const auto order = [](std::uint64_t seed) {
-    const FakeEntropy entropy(seed);
-    return ValuesOf(Dataset::Range(0, 50).Shuffle(50));
-  };
-  EXPECT_EQ(order(1), order(1));
-  EXPECT_NE(order(1), order(2));
 }
 
 TEST(DatasetTest, ShuffleReadsItsBufferAhead) {

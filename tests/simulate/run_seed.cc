@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/entropy.h"
 
 namespace capstan::simulate {
 namespace {
@@ -46,8 +45,6 @@ void RunWorld(const Scenario& scenario, SimWorld& world, Workload& workload,
 
 absl::StatusOr<SeedResult> RunSeed(const Scenario& scenario, uint64_t seed,
                                    Plant plant, std::ostream* trace_text) {
-  // Nothing in a simulated run comes from the operating system.
-  const FakeEntropy entropy(seed);
   absl::StatusOr<std::unique_ptr<Workload>> workload =
       NewWorkload(scenario, seed, plant);
   if (!workload.ok()) return workload.status();
