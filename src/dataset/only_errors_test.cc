@@ -99,7 +99,7 @@ TEST(OnlyErrorsTest, NoMemoryForARecordIsAnErrorThatNamesTheFile) {
   EXPECT_THAT(Thrown([&] {
                 std::vector<struct Run> runs;
                 const std::int64_t index = 0;
-                table->Read({&index, 1}, 0, runs);
+                table->Read({&index, 1}, Order(), runs);
               }),
               no_memory);
 }

@@ -17,7 +17,8 @@ class MemoryBudget {
   bool TryTake(uint64_t bytes) {
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
-      if (used > limit_ || bytes > limit_ - used) return false;
+      // More may be used than the limit, after Charge.
+      if (bytes > 0 && (used >= limit_ || bytes > limit_ - used)) return false;
     } while (!used_.compare_exchange_weak(used, used + bytes,
                                           std::memory_order_relaxed));
     return true;
