@@ -136,9 +136,12 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout,
       if (!map_->Serves(server)) continue;
       const MonotonicTime until =
           std::min(deadline, servers_.clock.Now() + share);
-      last =
+      const absl::Status status =
           co_await AskForMap(server, until, cancellation, generation, version);
-      if (last.ok() || IsCancelled(cancellation)) co_return last;
+      if (status.ok() || IsCancelled(cancellation)) co_return status;
+      // What one has said explains more than no answer just before the end.
+      const bool silent = absl::IsDeadlineExceeded(status);
+      if (!silent || !absl::IsAborted(last)) last = status;
     }
     // One that does not answer may need longer.
     share = std::min(2 * share, kLastShare);
