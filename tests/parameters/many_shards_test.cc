@@ -66,7 +66,7 @@ TEST(ManyShardsTest, AreReadAndUpdatedInOneCall) {
       job.Run(client, client.Update(job.NextStep(), Operation::kGradient,
                                     half_bad, {})),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("variable 'one', shard 0: a NaN")));
+               HasSubstr("variable 'one', shard 0: the gradient has a NaN")));
   ASSERT_OK(pull());
   EXPECT_EQ(many, std::vector<float>(kMany, -1));
 
