@@ -3,7 +3,7 @@
 // Readers share it: what was replaced is freed by its last reader. They take no
 // lock and touch only a cache line that few other threads use; whoever replaces
 // the value waits until nobody is between finding the old one and sharing it,
-// which takes a few instructions (docs/decisions/038).
+// which takes a few instructions (docs/decisions/034).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Sends what forward has made of a module's buffers. docs/decisions/033 says
+// Sends what forward has made of a module's buffers. docs/decisions/031 says
 // why each kind goes by the rule that it does.
 #pragma once
 
