@@ -99,6 +99,8 @@ class EvaluatorAway(Job):
             self.start(name)
         self.expect_answer("ready")
         self.await_status(ready=2)
+        # The chief does not wait for it.
+        self.await_task("evaluator/0", "healthy")
 
     def test_training_does_not_wait(self):
         evaluator = self.tasks["evaluator/0"]
