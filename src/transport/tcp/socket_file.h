@@ -10,8 +10,8 @@ namespace capstan {
 
 // While it lives, no other process that has one makes or replaces sockets in
 // the folder of `path`: between seeing that a socket is stale and listening on
-// a new one in its place. Waits for the others, but not for ever: a stranger
-// may hold the lock of a folder that is open to all.
+// a new one in its place. Waits for them for a second at most, then continues
+// without the lock: in a folder that is open to all, a stranger may hold it.
 class SocketFolderLock {
  public:
   explicit SocketFolderLock(const std::string& path);
