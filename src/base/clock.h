@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "base/task.h"
@@ -22,6 +23,11 @@ struct Monotonic {
 };
 using MonotonicTime = Monotonic::time_point;
 using WallTime = std::chrono::sys_time<Duration>;
+
+// For messages.
+inline std::int64_t RoundedSeconds(Duration duration) {
+  return std::chrono::round<std::chrono::seconds>(duration).count();
+}
 
 // A point that never comes.
 inline constexpr MonotonicTime kNever = MonotonicTime::max();

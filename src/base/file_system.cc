@@ -1,6 +1,7 @@
 #include "base/file_system.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/status.h"
 
 namespace capstan {
@@ -8,10 +9,6 @@ namespace {
 
 constexpr size_t kMaxName = 255;
 constexpr size_t kMaxPath = 4000;
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 absl::Status Refuse(std::string_view path, std::string_view why) {
   return FileError(absl::StatusCode::kInvalidArgument, "use", path, why);

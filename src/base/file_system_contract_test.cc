@@ -22,10 +22,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kNotFound = absl::StatusCode::kNotFound;
-constexpr auto kAlreadyExists = absl::StatusCode::kAlreadyExists;
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kAlreadyExists;
+using absl::StatusCode::kFailedPrecondition;
+using absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kNotFound;
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 void FileSystemContractTest::Write(std::string_view path,

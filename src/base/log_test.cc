@@ -14,15 +14,15 @@
 
 // A type whose formatting is counted, to see that a silent logger formats
 // nothing.
-struct Counted {
+struct FormatCounted {
   int* formatted;
 };
 template <>
-struct fmt::formatter<Counted> {
+struct fmt::formatter<FormatCounted> {
   constexpr auto parse(format_parse_context& context) {
     return context.begin();
   }
-  auto format(const Counted& value, format_context& context) const {
+  auto format(const FormatCounted& value, format_context& context) const {
     ++*value.formatted;
     return context.out();
   }
@@ -120,10 +120,10 @@ TEST(LogTest, SilentLevelFormatsNothing) {
                            ++clock_reads;
                            return std::chrono::system_clock::time_point();
                          }});
-  logger.Debug("{}", Counted{&formatted});
+  logger.Debug("{}", FormatCounted{&formatted});
   EXPECT_EQ(formatted, 0);
   EXPECT_EQ(clock_reads, 0);
-  logger.Info("{}", Counted{&formatted});
+  logger.Info("{}", FormatCounted{&formatted});
   EXPECT_EQ(formatted, 1);
   EXPECT_EQ(clock_reads, 1);
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/open_files.h"
 #include "base/status.h"
 
@@ -37,10 +38,6 @@ absl::StatusCode CodeOf(int error) {
     default:
       return absl::ErrnoToStatusCode(error);
   }
-}
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
 }
 
 // The error for `verb` on `path` that errno stands for.

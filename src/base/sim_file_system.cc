@@ -7,21 +7,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/sim_file_system_node.h"
 #include "base/status.h"
 
 namespace capstan {
 namespace {
 
-constexpr uint32_t kFileMode = 0600;
-constexpr uint32_t kDirMode = 0700;
+constexpr uint32_t kSimFileMode = 0600;
+constexpr uint32_t kSimDirMode = 0700;
 
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
-
-absl::Status Misuse(std::string_view verb, std::string_view path,
-                    std::string_view reason) {
+absl::Status SimMisuse(std::string_view verb, std::string_view path,
+                       std::string_view reason) {
   return FileError(absl::StatusCode::kFailedPrecondition, verb, path, reason);
 }
 
@@ -29,7 +26,7 @@ absl::Status NotThere(std::string_view verb, std::string_view path) {
   return FileError(absl::StatusCode::kNotFound, verb, path, "no such file");
 }
 
-uint64_t BytesUnder(const SimNode& node) {
+uint64_t BytesUnder(const SimFileNode& node) {
   uint64_t bytes = node.file.content().size();
   for (const auto& [name, child] : node.directory.entries()) {
     bytes += BytesUnder(*child);
@@ -37,7 +34,7 @@ uint64_t BytesUnder(const SimNode& node) {
   return bytes;
 }
 
-void CrashUnder(SimNode& node, const SimCrash& crash) {
+void CrashUnder(SimFileNode& node, const SimFileCrash& crash) {
   node.file.Crash(crash);
   node.directory.Crash(crash);
   for (const auto& [name, child] : node.directory.entries()) {
@@ -46,7 +43,7 @@ void CrashUnder(SimNode& node, const SimCrash& crash) {
 }
 
 SimNodePtr NewNode(bool is_directory) {
-  auto node = std::make_shared<SimNode>();
+  auto node = std::make_shared<SimFileNode>();
   node->is_directory = is_directory;
   return node;
 }
@@ -61,7 +58,7 @@ struct SimFileSystem::Disk {
     SimNodePtr node = root;
     for (std::string_view rest = path; !rest.empty();) {
       if (!node->is_directory) {
-        return Misuse(verb, path, "leads through a file");
+        return SimMisuse(verb, path, "leads through a file");
       }
       const size_t slash = rest.find('/');
       node = node->directory.Find(rest.substr(0, slash));
@@ -75,7 +72,7 @@ struct SimFileSystem::Disk {
                                       std::string_view path) const {
     absl::StatusOr<SimNodePtr> node = Find(verb, path);
     if (node.ok() && (*node)->is_directory) {
-      return Misuse(verb, path, "is a directory");
+      return SimMisuse(verb, path, "is a directory");
     }
     return node;
   }
@@ -84,7 +81,7 @@ struct SimFileSystem::Disk {
                                            std::string_view path) const {
     absl::StatusOr<SimNodePtr> node = Find(verb, path);
     if (node.ok() && !(*node)->is_directory) {
-      return Misuse(verb, path, "is not a directory");
+      return SimMisuse(verb, path, "is not a directory");
     }
     return node;
   }
@@ -149,7 +146,7 @@ class SimFileSystem::Readable final : public ReadableFile {
   absl::Status Begin(std::string_view verb) const {
     CAPSTAN_RETURN_IF_ERROR(disk_->Begin(verb, path_));
     if (crashes_ == disk_->crashes) return absl::OkStatus();
-    return Misuse(verb, path_, "was open during a crash");
+    return SimMisuse(verb, path_, "was open during a crash");
   }
 
   const std::shared_ptr<Disk> disk_;
@@ -185,15 +182,15 @@ class SimFileSystem::Writable final : public WritableFile {
   absl::Status Close() override {
     const bool was_closed = std::exchange(closed_, true);
     CAPSTAN_RETURN_IF_ERROR(disk_->Begin("close", path_));
-    if (was_closed) return Misuse("close", path_, "closed already");
+    if (was_closed) return SimMisuse("close", path_, "closed already");
     return CheckAlive("close");
   }
 
  private:
   absl::Status Begin(std::string_view verb) {
     const absl::Status injected = disk_->Begin(verb, path_);
-    if (closed_) return Misuse(verb, path_, "closed already");
-    if (failed_) return Misuse(verb, path_, "an earlier write failed");
+    if (closed_) return SimMisuse(verb, path_, "closed already");
+    if (failed_) return SimMisuse(verb, path_, "an earlier write failed");
     failed_ = !injected.ok();
     CAPSTAN_RETURN_IF_ERROR(injected);
     return CheckAlive(verb);
@@ -201,7 +198,7 @@ class SimFileSystem::Writable final : public WritableFile {
 
   absl::Status CheckAlive(std::string_view verb) const {
     if (crashes_ == disk_->crashes) return absl::OkStatus();
-    return Misuse(verb, path_, "was open during a crash");
+    return SimMisuse(verb, path_, "was open during a crash");
   }
 
   // How many of `wanted` bytes fit on the disk.
@@ -244,7 +241,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::CreateForWrite(
     return FileError(absl::StatusCode::kAlreadyExists, "create", path,
                      "exists already");
   } else if (node->is_directory) {
-    return Misuse("create", path, "is a directory");
+    return SimMisuse("create", path, "is a directory");
   } else {
     node->file.Truncate();
   }
@@ -274,10 +271,11 @@ absl::Status SimFileSystem::Rename(std::string_view from, std::string_view to) {
   if (node == nullptr) return NotThere("rename", from);
   if (node == target) return absl::OkStatus();
   if (target != nullptr && target->is_directory != node->is_directory) {
-    return Misuse("rename", from, "a file and a directory cannot be exchanged");
+    return SimMisuse("rename", from,
+                     "a file and a directory cannot be exchanged");
   }
   if (target != nullptr && !target->directory.entries().empty()) {
-    return Misuse("rename", from, "the new name is a directory in use");
+    return SimMisuse("rename", from, "the new name is a directory in use");
   }
   directory.Rename(NameOf(from), NameOf(to));
   return absl::OkStatus();
@@ -313,7 +311,7 @@ absl::Status SimFileSystem::RemoveDir(std::string_view path) {
   const absl::StatusOr<SimNodePtr> node = disk_->FindDirectory(kVerb, path);
   CAPSTAN_RETURN_IF_ERROR(node.status());
   if (!(*node)->directory.entries().empty()) {
-    return Misuse(kVerb, path, "is not empty");
+    return SimMisuse(kVerb, path, "is not empty");
   }
   (*parent)->directory.Erase(NameOf(path));
   return absl::OkStatus();
@@ -345,18 +343,19 @@ absl::StatusOr<FileInfo> SimFileSystem::Stat(std::string_view path) const {
   const absl::StatusOr<SimNodePtr> node = disk_->Find("stat", path);
   CAPSTAN_RETURN_IF_ERROR(node.status());
   if ((*node)->is_directory) {
-    return FileInfo{.kind = FileKind::kDirectory, .size = 0, .mode = kDirMode};
+    return FileInfo{
+        .kind = FileKind::kDirectory, .size = 0, .mode = kSimDirMode};
   }
   return FileInfo{.kind = FileKind::kFile,
                   .size = (*node)->file.content().size(),
-                  .mode = kFileMode};
+                  .mode = kSimFileMode};
 }
 
 void SimFileSystem::Crash(Random& random) {
   ++disk_->crashes;
   // All or nothing is drawn often, as most bugs need one of the two.
   constexpr double kKeep[] = {0, 1, 0.5, 0.5};
-  const SimCrash crash{.keep = kKeep[random.Below(4)], .random = random};
+  const SimFileCrash crash{.keep = kKeep[random.Below(4)], .random = random};
   CrashUnder(*disk_->root, crash);
 }
 

@@ -208,7 +208,7 @@ bool DoOnDisk(FileSystem& files, const Call& call, char letter) {
   return false;
 }
 
-State Read(const FileSystem& files) {
+State StateOf(const FileSystem& files) {
   State state;
   const std::vector<std::string> names = files.List("").value();
   for (const std::string& name : names) {
@@ -217,7 +217,7 @@ State Read(const FileSystem& files) {
   return state;
 }
 
-std::string Describe(const std::vector<Call>& history, const State& state) {
+std::string TextOf(const std::vector<Call>& history, const State& state) {
   constexpr const char* kVerbs[] = {"write",  "append", "sync",
                                     "remove", "rename", "syncdir"};
   std::string text;
@@ -239,14 +239,14 @@ void Check(const std::vector<Call>& history, uint64_t seed) {
   char letter = 'A';
   for (const Call& call : history) {
     ASSERT_EQ(DoOnDisk(files, call, letter), model.Do(call, letter))
-        << Describe(history, {});
+        << TextOf(history, {});
     ++letter;
   }
-  ASSERT_EQ(Read(files), model.Now()) << Describe(history, {});
+  ASSERT_EQ(StateOf(files), model.Now()) << TextOf(history, {});
   Random random(seed);
   files.Crash(random);
-  const State left = Read(files);
-  ASSERT_TRUE(model.Allows(left)) << Describe(history, left);
+  const State left = StateOf(files);
+  ASSERT_TRUE(model.Allows(left)) << TextOf(history, left);
 }
 
 TEST(SimFileSystemModelTest, AllHistoriesOfFourCalls) {

@@ -28,7 +28,7 @@ void SimFile::Sync() {
   synced_size_ = content_.size();
 }
 
-void SimFile::Crash(const SimCrash& crash) {
+void SimFile::Crash(const SimFileCrash& crash) {
   if (before_truncation_ && !crash.random.Chance(crash.keep)) {
     content_ = *std::move(before_truncation_);
   } else if (crash.keep <= 0) {
@@ -71,7 +71,7 @@ void SimDirectory::Sync() {
   unsynced_.clear();
 }
 
-void SimDirectory::Crash(const SimCrash& crash) {
+void SimDirectory::Crash(const SimFileCrash& crash) {
   Entries left = std::move(synced_);
   std::set<std::string, std::less<>> lost;
   for (const Change& change : unsynced_) {

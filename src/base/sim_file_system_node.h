@@ -16,7 +16,7 @@
 namespace capstan {
 
 // How a crash decides what survives of that which was not synced.
-struct SimCrash {
+struct SimFileCrash {
   // The chance with which each unsynced change survives: 0 (nothing does), 1
   // (everything does, whole) or in between (appended bytes may be torn).
   double keep;
@@ -34,7 +34,7 @@ class SimFile {
   // Replaces the content by what a crash leaves of it: the synced content or,
   // if `crash` so decides, more. Of appended bytes a prefix is left, within
   // which a disk sector may be zeros. All that is left counts as synced.
-  void Crash(const SimCrash& crash);
+  void Crash(const SimFileCrash& crash);
 
  private:
   std::string content_;
@@ -44,8 +44,8 @@ class SimFile {
   std::optional<std::string> before_truncation_;
 };
 
-struct SimNode;
-using SimNodePtr = std::shared_ptr<SimNode>;
+struct SimFileNode;
+using SimNodePtr = std::shared_ptr<SimFileNode>;
 
 // The names in a directory.
 class SimDirectory {
@@ -67,7 +67,7 @@ class SimDirectory {
   // changed by those unsynced changes that `crash` lets survive. A change is
   // lost if an earlier one of the same name was. All that is left counts as
   // synced. Does not descend into the entries.
-  void Crash(const SimCrash& crash);
+  void Crash(const SimFileCrash& crash);
 
  private:
   // Names that take new values in one atomic step; nullptr removes a name.
@@ -85,7 +85,7 @@ class SimDirectory {
 
 // A file or a directory. Each has one name at a time, before and after a
 // crash.
-struct SimNode {
+struct SimFileNode {
   bool is_directory = false;
   SimFile file;
   SimDirectory directory;

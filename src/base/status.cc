@@ -4,15 +4,12 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 
 namespace capstan {
 namespace {
 
 constexpr char kTaskUrl[] = "capstan/task";
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/status.h"
 #include "checkpoint/check_files.h"
 #include "checkpoint/checkpoint_name.h"
@@ -9,10 +10,6 @@
 
 namespace capstan {
 namespace {
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 // The number of a name with or without one of the prefixes.
 std::optional<uint64_t> AnyNumber(std::string_view name) {

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kDiffPieceBytes = size_t{1} << 20;
 
 template <typename T>
 void CompareAs(Bytes a, Bytes b, TensorDiff& diff) {
@@ -68,8 +68,8 @@ void Compare(DType dtype, Bytes a, Bytes b, TensorDiff& diff) {
 
 absl::Status CompareStreams(VariableStream first, VariableStream second,
                             DType dtype, TensorDiff& diff) {
-  std::vector<std::byte> a(kPieceBytes);
-  std::vector<std::byte> b(kPieceBytes);
+  std::vector<std::byte> a(kDiffPieceBytes);
+  std::vector<std::byte> b(kDiffPieceBytes);
   while (true) {
     const absl::StatusOr<size_t> got = first.Next(a);
     CAPSTAN_RETURN_IF_ERROR(got.status());

@@ -24,8 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kNotFound = absl::StatusCode::kNotFound;
+using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kNotFound;
 
 TEST(CheckpointNameTest, Numbers) {
   EXPECT_EQ(CheckpointName(12), "ckpt-12");

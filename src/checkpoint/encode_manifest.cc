@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
+#include "base/cat.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "checkpoint/hex_text.h"
@@ -16,10 +17,6 @@ namespace capstan {
 namespace {
 
 using Json = nlohmann::json;
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 // Collects the text, and remembers the first thing that has no text.
 class Text {

@@ -18,7 +18,7 @@ using ::capstan::testing::PatchableFiles;
 using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+using absl::StatusCode::kDataLoss;
 // So many that all files together have 64 KiB.
 constexpr int64_t kRows = 1300;
 constexpr size_t kLeastBytes = 65536;

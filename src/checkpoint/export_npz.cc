@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kNpzPieceBytes = size_t{1} << 20;
 
 // As which numpy has it: it has no bf16.
 DType NumpyType(DType dtype) {
@@ -26,7 +26,7 @@ absl::Status ReadForNumpy(const OpenFiles& files, const ExportedTensor& tensor,
                           const std::function<absl::Status(Bytes)>& take) {
   VariableStream stream(files, *tensor.variable, tensor.slot);
   if (tensor.dtype != DType::kBF16) return ReadStream(stream, piece, take);
-  std::vector<float> wide(kPieceBytes / sizeof(BFloat16));
+  std::vector<float> wide(kNpzPieceBytes / sizeof(BFloat16));
   return ReadStream(stream, piece, [&](Bytes data) {
     const size_t count = data.size() / sizeof(BFloat16);
     for (size_t i = 0; i < count; ++i) {
@@ -49,7 +49,7 @@ absl::Status ExportNpz(const FileSystem& from, std::string_view checkpoint_path,
   const absl::StatusOr<OpenFiles> files =
       OpenFiles::Open(from, checkpoint_path, manifest);
   CAPSTAN_RETURN_IF_ERROR(files.status());
-  std::vector<std::byte> piece(kPieceBytes);
+  std::vector<std::byte> piece(kNpzPieceBytes);
   return WriteReplacing(to, file, [&](WritableFile& out) -> absl::Status {
     ZipWriter zip(out);
     for (const ExportedTensor& tensor : *tensors) {

@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kExportPieceBytes = size_t{1} << 20;
 
 absl::StatusOr<std::string> MakeHeader(
     const Manifest& manifest, const std::vector<ExportedTensor>& tensors) {
@@ -57,7 +57,7 @@ absl::Status ExportSafetensors(const FileSystem& from,
   const absl::StatusOr<OpenFiles> files =
       OpenFiles::Open(from, checkpoint_path, manifest);
   CAPSTAN_RETURN_IF_ERROR(files.status());
-  std::vector<std::byte> piece(kPieceBytes);
+  std::vector<std::byte> piece(kExportPieceBytes);
   return WriteReplacing(to, file, [&](WritableFile& out) -> absl::Status {
     CAPSTAN_RETURN_IF_ERROR(out.Append(AsBytes(*header)));
     for (const ExportedTensor& tensor : *tensors) {

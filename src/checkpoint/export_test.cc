@@ -20,7 +20,7 @@ using ::capstan::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+using absl::StatusCode::kDataLoss;
 
 class ExportTest : public ::testing::Test {
  protected:

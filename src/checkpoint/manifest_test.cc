@@ -26,8 +26,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kInvalidArgument;
 
 Manifest Small() {
   SimFileSystem files;

@@ -23,8 +23,8 @@ using testing::ReadWhole;
 using testing::StatusIs;
 using testing::ZipOf;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kInvalidArgument;
 
 Tensor Numbers() {
   Tensor tensor = Tensor::Zeros(DType::kI32, {50, 4});
@@ -49,10 +49,10 @@ absl::Status Try(std::string_view content) {
   return status;
 }
 
-using Change = std::function<void(RawMember&)>;
+using ChangeMember = std::function<void(RawMember&)>;
 
 // An archive whose first member of two is changed.
-std::string Changed(const Change& change, bool deflated = true) {
+std::string Changed(const ChangeMember& change, bool deflated = true) {
   RawMember member = Member("a.npy", NpyOf(Numbers()), deflated);
   change(member);
   return ZipOf({member, Member("b.npy", NpyOf(Numbers()), deflated)});
@@ -87,7 +87,7 @@ TEST(NpzHostileTest, NoChangedByteGivesAnotherValue) {
 }
 
 TEST(NpzHostileTest, MembersThatAreNotWhatTheDirectorySays) {
-  const auto is = [](const Change& change, absl::StatusCode code,
+  const auto is = [](const ChangeMember& change, absl::StatusCode code,
                      const std::string& why, bool deflated = true) {
     EXPECT_THAT(Try(Changed(change, deflated)), StatusIs(code, HasSubstr(why)));
   };

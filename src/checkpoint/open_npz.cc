@@ -15,8 +15,8 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
-static_assert(kMaxNpyHeader <= kPieceBytes);
+constexpr size_t kNpzReadBytes = size_t{1} << 20;
+static_assert(kMaxNpyHeader <= kNpzReadBytes);
 constexpr std::string_view kSuffix = ".npy";
 
 struct NpyMember {
@@ -37,7 +37,7 @@ class NpzFile final : public TensorFile {
   absl::Status ReadTensor(size_t index, const Take& take) const override {
     const NpyHeader& header = members_[index].header;
     ZipMemberStream stream(*file_, members_[index].zip);
-    std::vector<std::byte> piece(kPieceBytes);
+    std::vector<std::byte> piece(kNpzReadBytes);
     CAPSTAN_RETURN_IF_ERROR(
         stream.Next(MutableBytes(piece).first(header.size)).status());
     if (header.fortran_order) return ReadWhole(header, stream, take);
@@ -68,8 +68,8 @@ class NpzFile final : public TensorFile {
         MakeNpyTensor(header, *std::move(stored));
     CAPSTAN_RETURN_IF_ERROR(tensor.status());
     const Bytes elements = tensor->view().bytes();
-    for (size_t offset = 0; offset < elements.size(); offset += kPieceBytes) {
-      const size_t size = std::min(kPieceBytes, elements.size() - offset);
+    for (size_t offset = 0; offset < elements.size(); offset += kNpzReadBytes) {
+      const size_t size = std::min(kNpzReadBytes, elements.size() - offset);
       CAPSTAN_RETURN_IF_ERROR(take(offset, elements.subspan(offset, size)));
     }
     return absl::OkStatus();

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+constexpr uint64_t kSafetensorsReadBytes = uint64_t{1} << 20;
 
 std::vector<FileTensor> TensorsOf(const SafetensorsHeader& header) {
   std::vector<FileTensor> tensors;
@@ -28,7 +28,7 @@ class SafetensorsPieces final : public TensorFile {
     const SafetensorsEntry& entry = file_.header().entries[index];
     const uint64_t size = entry.end - entry.begin;
     std::vector<std::byte> buffer(
-        static_cast<size_t>(std::min(size, kPieceBytes)));
+        static_cast<size_t>(std::min(size, kSafetensorsReadBytes)));
     for (uint64_t offset = 0; offset < size;) {
       const MutableBytes piece = MutableBytes(buffer).first(static_cast<size_t>(
           std::min<uint64_t>(buffer.size(), size - offset)));

@@ -49,7 +49,7 @@ struct Level {
 };
 
 // Each event returns false to stop; then status() says why.
-class Handler final : public nlohmann::json_sax<Json> {
+class ManifestHandler final : public nlohmann::json_sax<Json> {
  public:
   const absl::Status& status() const { return status_; }
   Manifest& manifest() { return manifest_; }
@@ -339,7 +339,7 @@ absl::StatusOr<Manifest> ParseManifestJson(std::string_view json) {
   if (json.find('\0') != json.npos) {
     return absl::DataLossError("it holds a NUL");
   }
-  Handler handler;
+  ManifestHandler handler;
   if (!Json::sax_parse(json.begin(), json.end(), &handler)) {
     return handler.status();
   }

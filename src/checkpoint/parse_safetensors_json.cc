@@ -47,9 +47,9 @@ struct Description {
 };
 
 // Each event returns false to stop; then status() says why.
-class Handler final : public nlohmann::json_sax<Json> {
+class SafetensorsHandler final : public nlohmann::json_sax<Json> {
  public:
-  explicit Handler(UnknownDTypes unknown) : unknown_(unknown) {}
+  explicit SafetensorsHandler(UnknownDTypes unknown) : unknown_(unknown) {}
 
   const absl::Status& status() const { return status_; }
   SafetensorsHeader& header() { return header_; }
@@ -220,7 +220,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json,
   if (json.find('\0') != json.npos) {
     return absl::DataLossError("header: it holds a NUL");
   }
-  Handler handler(unknown);
+  SafetensorsHandler handler(unknown);
   if (!Json::sax_parse(json.begin(), json.end(), &handler)) {
     return handler.status();
   }

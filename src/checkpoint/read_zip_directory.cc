@@ -52,7 +52,7 @@ absl::StatusOr<std::string> ReadText(const ReadableFile& file, uint64_t offset,
 }
 
 // Where the directory is.
-struct Place {
+struct EntryPlace {
   uint64_t begin = 0;
   uint64_t bytes = 0;
   uint64_t count = 0;  // of the members
@@ -61,8 +61,8 @@ struct Place {
 
 // What the zip64 record says, if there is one: a locator before `end` says
 // where.
-absl::StatusOr<std::optional<Place>> ReadEnd64(const ReadableFile& file,
-                                               uint64_t end) {
+absl::StatusOr<std::optional<EntryPlace>> ReadEnd64(const ReadableFile& file,
+                                                    uint64_t end) {
   if (end < kZipLocator64Bytes) return std::nullopt;
   const uint64_t locator_at = end - kZipLocator64Bytes;
   const absl::StatusOr<std::string> locator =
@@ -82,13 +82,13 @@ absl::StatusOr<std::optional<Place>> ReadEnd64(const ReadableFile& file,
       Get<uint64_t>(*text, 4) != locator_at - at - kBeforeSize) {
     return damaged;
   }
-  return Place{.begin = Get<uint64_t>(*text, 48),
-               .bytes = Get<uint64_t>(*text, 40),
-               .count = Get<uint64_t>(*text, 32),
-               .end = at};
+  return EntryPlace{.begin = Get<uint64_t>(*text, 48),
+                    .bytes = Get<uint64_t>(*text, 40),
+                    .count = Get<uint64_t>(*text, 32),
+                    .end = at};
 }
 
-absl::StatusOr<Place> FindDirectory(const ReadableFile& file) {
+absl::StatusOr<EntryPlace> FindDirectory(const ReadableFile& file) {
   const absl::StatusOr<uint64_t> size = file.Size();
   CAPSTAN_RETURN_IF_ERROR(size.status());
   if (*size < kZipEndBytes) {
@@ -107,7 +107,7 @@ absl::StatusOr<Place> FindDirectory(const ReadableFile& file) {
   while (at > 0 && !is_end()) --at;
   if (!is_end()) return Damaged("it has no directory at its end");
   const uint64_t end = *size - tail_bytes + at;
-  const absl::StatusOr<std::optional<Place>> large = ReadEnd64(file, end);
+  const absl::StatusOr<std::optional<EntryPlace>> large = ReadEnd64(file, end);
   CAPSTAN_RETURN_IF_ERROR(large.status());
   if (*large) return **large;
   const auto count = Get<uint16_t>(*tail, at + 10);
@@ -115,14 +115,14 @@ absl::StatusOr<Place> FindDirectory(const ReadableFile& file) {
       Get<uint16_t>(*tail, at + 8) != count) {
     return absl::InvalidArgumentError("an archive of several files");
   }
-  return Place{.begin = Get<uint32_t>(*tail, at + 16),
-               .bytes = Get<uint32_t>(*tail, at + 12),
-               .count = count,
-               .end = end};
+  return EntryPlace{.begin = Get<uint32_t>(*tail, at + 16),
+                    .bytes = Get<uint32_t>(*tail, at + 12),
+                    .count = count,
+                    .end = end};
 }
 
 absl::StatusOr<std::string> ReadDirectory(const ReadableFile& file,
-                                          const Place& place) {
+                                          const EntryPlace& place) {
   if (CheckedAdd(place.begin, place.bytes) != place.end) {
     return Damaged("its directory is not where it should be");
   }
@@ -271,7 +271,7 @@ absl::Status CheckApart(const std::vector<Entry>& entries) {
 
 absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
     const ReadableFile& file) {
-  const absl::StatusOr<Place> place = FindDirectory(file);
+  const absl::StatusOr<EntryPlace> place = FindDirectory(file);
   CAPSTAN_RETURN_IF_ERROR(place.status());
   const absl::StatusOr<std::string> text = ReadDirectory(file, *place);
   CAPSTAN_RETURN_IF_ERROR(text.status());

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "tensor/view.h"
@@ -16,10 +17,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kAlignment = 8;
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 // `text` in quotes, as JSON has it.
 absl::StatusOr<std::string> Quoted(std::string_view what,

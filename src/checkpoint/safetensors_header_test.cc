@@ -16,8 +16,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kInvalidArgument;
 
 SafetensorsEntry Entry(std::string name, uint64_t begin, uint64_t end) {
   return {.name = std::move(name),
@@ -28,7 +28,7 @@ SafetensorsEntry Entry(std::string name, uint64_t begin, uint64_t end) {
 }
 
 // The JSON of a file with one tensor, whose description is `text`.
-std::string Tensor(std::string_view text) {
+std::string TensorJson(std::string_view text) {
   return "{\"w\":{" + std::string(text) + "}}";
 }
 
@@ -79,7 +79,7 @@ TEST(SafetensorsHeaderTest, Parses) {
 
 TEST(SafetensorsHeaderTest, RefusesWhatIsNotTheFormat) {
   const std::string good = R"("dtype":"F32","shape":[1],"data_offsets":[0,4])";
-  ASSERT_OK(ParseSafetensorsJson(Tensor(good)));
+  ASSERT_OK(ParseSafetensorsJson(TensorJson(good)));
   for (const std::string& bad : {
            std::string(),
            std::string(" {}"),
@@ -129,7 +129,7 @@ TEST(SafetensorsHeaderTest, RefusesWhatIsNotTheFormat) {
            std::string(R"("dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],)"
                        R"("data_offsets":[0,4])"),
        }) {
-    EXPECT_THAT(ParseSafetensorsJson(Tensor(bad)),
+    EXPECT_THAT(ParseSafetensorsJson(TensorJson(bad)),
                 StatusIs(kDataLoss, HasSubstr("tensor \"w\"")))
         << bad;
   }
@@ -143,19 +143,19 @@ TEST(SafetensorsHeaderTest, RefusesATensorThatIsThereTwice) {
 }
 
 TEST(SafetensorsHeaderTest, RefusesWhatCapstanDoesNotHave) {
-  EXPECT_THAT(ParseSafetensorsJson(Tensor(
+  EXPECT_THAT(ParseSafetensorsJson(TensorJson(
                   R"("dtype":"F8_E4M3","shape":[],"data_offsets":[0,1])")),
               StatusIs(kInvalidArgument,
                        AllOf(HasSubstr("\"w\""), HasSubstr("F8_E4M3"))));
-  EXPECT_THAT(ParseSafetensorsJson(
-                  Tensor(R"("dtype":"F32","shape":[4294967296,4294967296,0],)"
-                         R"("data_offsets":[0,0])")),
+  EXPECT_THAT(ParseSafetensorsJson(TensorJson(
+                  R"("dtype":"F32","shape":[4294967296,4294967296,0],)"
+                  R"("data_offsets":[0,0])")),
               StatusIs(kInvalidArgument, HasSubstr("\"w\"")));
 }
 
 TEST(SafetensorsHeaderTest, KeepsUnknownDTypesIfItIsTold) {
   const auto header = ParseSafetensorsJson(
-      Tensor(R"("dtype":"U16","shape":[3],"data_offsets":[0,6])"),
+      TensorJson(R"("dtype":"U16","shape":[3],"data_offsets":[0,6])"),
       UnknownDTypes::kKeep);
   ASSERT_OK(header);
   ASSERT_EQ(header->entries.size(), 1u);

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kMostBytes = 1 << 20;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+using absl::StatusCode::kDataLoss;
 
 class SafetensorsHostileTest : public ::testing::Test {
  protected:

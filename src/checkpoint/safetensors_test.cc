@@ -22,8 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kMostBytes = 1 << 20;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kInvalidArgument;
 
 Tensor Weights() { return Tensor::FromValues({1, 2}, {1.0f, 2.5f}); }
 
@@ -37,7 +36,7 @@ TEST(SafetensorsTest, Golden) {
   SimFileSystem files;
   ASSERT_OK(WriteSafetensors(files, "m.safetensors", tensors, {{"step", "7"}}));
   EXPECT_THAT(
-      ReadFile(files, "m.safetensors", kMostBytes),
+      ReadFile(files, "m.safetensors", 1 << 20),
       IsOkAndHolds(
           std::string("\xc8\0\0\0\0\0\0\0", 8) +
           R"({"__metadata__":{"step":"7"},)"

@@ -16,22 +16,22 @@ namespace {
 // Elements are read as they are in memory.
 static_assert(std::endian::native == std::endian::little);
 
-constexpr uint64_t kLengthBytes = sizeof(uint64_t);
+constexpr uint64_t kHeaderLengthBytes = sizeof(uint64_t);
 // Large enough that the calls cost nothing, small enough to stay in a core's
 // cache: with 4 MiB reading is a fifth slower.
-constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+constexpr uint64_t kReadPieceBytes = uint64_t{1} << 20;
 
 // Uninitialised, as zeroing it would cost as much as reading small files.
 struct Piece {
   explicit Piece(uint64_t largest)
-      : size(static_cast<size_t>(std::min(largest, kPieceBytes))),
+      : size(static_cast<size_t>(std::min(largest, kReadPieceBytes))),
         memory(new std::byte[size]) {}
   MutableBytes bytes() const { return {memory.get(), size}; }
   size_t size;
   std::unique_ptr<std::byte[]> memory;
 };
 
-absl::Status InFile(const absl::Status& status, std::string_view path) {
+absl::Status WhileReading(const absl::Status& status, std::string_view path) {
   return WithContext(
       status, absl::StrCat("read \"",
                            absl::string_view(path.data(), path.size()), "\""));
@@ -55,11 +55,11 @@ absl::StatusOr<std::unique_ptr<ShardFileReader>> ShardFileReader::Open(
   reader->expected_ = expected;
   auto file = files.OpenForRead(path);
   if (absl::IsNotFound(file.status())) {
-    return InFile(absl::DataLossError("the file is missing"), path);
+    return WhileReading(absl::DataLossError("the file is missing"), path);
   }
   CAPSTAN_RETURN_IF_ERROR(file.status());
   reader->file_ = *std::move(file);
-  CAPSTAN_RETURN_IF_ERROR(InFile(reader->ReadHeader(save_id), path));
+  CAPSTAN_RETURN_IF_ERROR(WhileReading(reader->ReadHeader(save_id), path));
   return reader;
 }
 
@@ -74,15 +74,15 @@ absl::Status ShardFileReader::ReadHeader(uint64_t save_id) {
   uint64_t length = 0;
   CAPSTAN_RETURN_IF_ERROR(
       ReadAll(0, std::as_writable_bytes(std::span(&length, 1))));
-  if (length > kMaxSafetensorsHeader || length > *size - kLengthBytes) {
+  if (length > kMaxSafetensorsHeader || length > *size - kHeaderLengthBytes) {
     return absl::DataLossError(absl::StrCat("a header of ", length,
                                             " bytes in a file of ", *size,
                                             ": it is damaged"));
   }
-  std::string text(kLengthBytes + length, '\0');
+  std::string text(kHeaderLengthBytes + length, '\0');
   CAPSTAN_RETURN_IF_ERROR(ReadAll(0, std::as_writable_bytes(std::span(text))));
   absl::StatusOr<SafetensorsHeader> header =
-      ParseSafetensorsJson(std::string_view(text).substr(kLengthBytes));
+      ParseSafetensorsJson(std::string_view(text).substr(kHeaderLengthBytes));
   if (!header.ok()) return absl::DataLossError(header.status().message());
   header_ = *std::move(header);
   data_begin_ = text.size();
@@ -159,16 +159,17 @@ absl::StatusOr<ShardFileReader::Cursor> ShardFileReader::Begin(
     std::string_view tensor) const {
   const auto found = index_.find(tensor);
   if (found != index_.end()) return Cursor{.tensor = found->second};
-  return InFile(absl::NotFoundError(absl::StrCat(
-                    "no tensor \"",
-                    absl::string_view(tensor.data(), tensor.size()), "\"")),
-                path_);
+  return WhileReading(
+      absl::NotFoundError(
+          absl::StrCat("no tensor \"",
+                       absl::string_view(tensor.data(), tensor.size()), "\"")),
+      path_);
 }
 
 absl::StatusOr<size_t> ShardFileReader::ReadNext(Cursor& cursor,
                                                  MutableBytes buffer) const {
   absl::StatusOr<size_t> got = ReadPiece(cursor, buffer);
-  CAPSTAN_RETURN_IF_ERROR(InFile(got.status(), path_));
+  CAPSTAN_RETURN_IF_ERROR(WhileReading(got.status(), path_));
   return got;
 }
 
@@ -177,7 +178,7 @@ absl::Status ShardFileReader::Read(std::string_view tensor,
   const absl::StatusOr<Cursor> cursor = Begin(tensor);
   CAPSTAN_RETURN_IF_ERROR(cursor.status());
   const Piece piece(SizeOf(header_.entries[cursor->tensor]));
-  return InFile(ReadTensor(cursor->tensor, piece.bytes(), take), path_);
+  return WhileReading(ReadTensor(cursor->tensor, piece.bytes(), take), path_);
 }
 
 absl::Status ShardFileReader::Verify() const {
@@ -191,7 +192,7 @@ absl::Status ShardFileReader::Verify() const {
   for (uint64_t done = 0; done < data_begin_;) {
     const MutableBytes part = piece.bytes().first(static_cast<size_t>(
         std::min<uint64_t>(piece.size, data_begin_ - done)));
-    CAPSTAN_RETURN_IF_ERROR(InFile(ReadAll(done, part), path_));
+    CAPSTAN_RETURN_IF_ERROR(WhileReading(ReadAll(done, part), path_));
     crc = ExtendCrc32c(crc, part);
     done += part.size();
   }
@@ -205,11 +206,11 @@ absl::Status ShardFileReader::Verify() const {
     if (absl::IsDataLoss(status)) {
       bad.emplace_back(status.message());
     } else {
-      CAPSTAN_RETURN_IF_ERROR(InFile(status, path_));
+      CAPSTAN_RETURN_IF_ERROR(WhileReading(status, path_));
     }
   }
   if (bad.empty()) return absl::OkStatus();
-  return InFile(absl::DataLossError(absl::StrJoin(bad, "; ")), path_);
+  return WhileReading(absl::DataLossError(absl::StrJoin(bad, "; ")), path_);
 }
 
 absl::Status ShardFileReader::ReadTensor(size_t index, MutableBytes buffer,

@@ -20,8 +20,8 @@ using ::capstan::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kInvalidArgument;
 constexpr uint64_t kSaveId = 0x0123456789abcdef;
 constexpr std::string_view kPath = "d/f.safetensors";
 

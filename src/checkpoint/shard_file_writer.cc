@@ -23,7 +23,7 @@ bool WiderFirst(const FileTensor& a, const FileTensor& b) {
   return SizeOf(a.dtype) > SizeOf(b.dtype);
 }
 
-absl::Status InFile(const absl::Status& status, std::string_view path) {
+absl::Status WhileWriting(const absl::Status& status, std::string_view path) {
   return WithContext(
       status, absl::StrCat("write \"",
                            absl::string_view(path.data(), path.size()), "\""));
@@ -85,9 +85,9 @@ absl::StatusOr<std::unique_ptr<ShardFileWriter>> ShardFileWriter::Create(
     const std::map<std::string, std::string>& metadata) {
   const absl::StatusOr<SafetensorsHeader> header =
       MakeHeader(save_id, tensors, metadata);
-  CAPSTAN_RETURN_IF_ERROR(InFile(header.status(), path));
+  CAPSTAN_RETURN_IF_ERROR(WhileWriting(header.status(), path));
   const absl::StatusOr<std::string> text = EncodeSafetensorsHeader(*header);
-  CAPSTAN_RETURN_IF_ERROR(InFile(text.status(), path));
+  CAPSTAN_RETURN_IF_ERROR(WhileWriting(text.status(), path));
   auto writer = std::unique_ptr<ShardFileWriter>(new ShardFileWriter());
   writer->path_ = path;
   writer->written_.name = NameOf(path);
@@ -111,9 +111,9 @@ absl::Status ShardFileWriter::Append(Bytes data) {
     left -= std::min(left, sizes_[i] - (i == current_ ? done_ : 0));
   }
   if (left > 0) {
-    return InFile(absl::InvalidArgumentError(
-                      absl::StrCat(left, " bytes more than the tensors have")),
-                  path_);
+    return WhileWriting(absl::InvalidArgumentError(absl::StrCat(
+                            left, " bytes more than the tensors have")),
+                        path_);
   }
   CAPSTAN_RETURN_IF_ERROR(file_->Append(data));
   written_.bytes += data.size();
@@ -141,9 +141,9 @@ absl::StatusOr<SavedFile> ShardFileWriter::Finish() {
     missing += sizes_[i] - (i == current_ ? done_ : 0);
   }
   if (missing > 0) {
-    return InFile(absl::FailedPreconditionError(absl::StrCat(
-                      missing, " bytes of the tensors are missing")),
-                  path_);
+    return WhileWriting(absl::FailedPreconditionError(absl::StrCat(
+                            missing, " bytes of the tensors are missing")),
+                        path_);
   }
   CAPSTAN_RETURN_IF_ERROR(file_->Sync());
   CAPSTAN_RETURN_IF_ERROR(file_->Close());

@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/error.h"
 #include "base/status.h"
 #include "checkpoint/shown_text.h"
 
 namespace capstan {
 namespace {
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 absl::Status CheckBools(Bytes piece) {
   if (std::all_of(piece.begin(), piece.end(),

@@ -93,7 +93,7 @@ int ListAction(const std::vector<std::string>& directories) {
 }
 
 int ShowAction(const std::string& path, bool json) {
-  const FoundCheckpoint found = FindCheckpoint(path);
+  const ChosenCheckpoint found = FindCheckpoint(path);
   if (json) {
     fmt::print("{}",
                ValueOrThrow(ReadFile(*found.place.files,
@@ -117,7 +117,7 @@ int VerifyAction(const std::vector<std::string>& paths, bool all) {
       }
       continue;
     }
-    const FoundCheckpoint found = FindCheckpoint(path);
+    const ChosenCheckpoint found = FindCheckpoint(path);
     well =
         Verify(*found.place.files, found.place.path, found.checkpoint) && well;
   }
@@ -126,8 +126,8 @@ int VerifyAction(const std::vector<std::string>& paths, bool all) {
 
 int DiffAction(const std::string& first, const std::string& second,
                bool slots) {
-  const FoundCheckpoint a = FindCheckpoint(first);
-  const FoundCheckpoint b = FindCheckpoint(second);
+  const ChosenCheckpoint a = FindCheckpoint(first);
+  const ChosenCheckpoint b = FindCheckpoint(second);
   const CheckpointDiff diff = ValueOrThrow(DiffCheckpoints(
       {a.place.files.get(), a.place.path, &a.checkpoint.manifest},
       {b.place.files.get(), b.place.path, &b.checkpoint.manifest}, slots));
@@ -136,7 +136,7 @@ int DiffAction(const std::string& first, const std::string& second,
 }
 
 int ExportAction(const std::string& path, const std::string& out, bool slots) {
-  const FoundCheckpoint found = FindCheckpoint(path);
+  const ChosenCheckpoint found = FindCheckpoint(path);
   const Place to = NewFilePlace(out);
   const auto write = out.ends_with(".npz") ? ExportNpz : ExportSafetensors;
   ThrowIfError(write(*found.place.files, found.place.path,

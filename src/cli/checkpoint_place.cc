@@ -38,8 +38,8 @@ Place NewFilePlace(const std::string& argument) {
   return PlaceOf(std::filesystem::absolute(argument));
 }
 
-FoundCheckpoint FindCheckpoint(const std::string& argument) {
-  FoundCheckpoint found{.place = FindPlace(argument), .checkpoint = {}};
+ChosenCheckpoint FindCheckpoint(const std::string& argument) {
+  ChosenCheckpoint found{.place = FindPlace(argument), .checkpoint = {}};
   PosixFileSystem& files = *found.place.files;
   const std::string manifest = JoinPath(found.place.path, kManifestName);
   if (ValueOrThrow(files.Exists(manifest))) {

@@ -23,7 +23,7 @@ Place FindPlace(const std::string& argument);
 // A file to be written; the directory that is to hold it must be there.
 Place NewFilePlace(const std::string& argument);
 
-struct FoundCheckpoint {
+struct ChosenCheckpoint {
   Place place;
   Checkpoint checkpoint;
 };
@@ -31,6 +31,6 @@ struct FoundCheckpoint {
 // `argument` is a checkpoint, or a directory of some, of which the newest is
 // meant; those that are damaged are passed over, with a line on standard error
 // each. Throws kNotFound, kDataLoss.
-FoundCheckpoint FindCheckpoint(const std::string& argument);
+ChosenCheckpoint FindCheckpoint(const std::string& argument);
 
 }  // namespace capstan

@@ -19,7 +19,7 @@ std::string Counted(int count, const std::string& what) {
 
 constexpr Duration kProbeTimeout = std::chrono::seconds(20);
 
-struct Flags {
+struct DoctorFlags {
   DiagnoseOptions options;
   bool json = false;
   bool probe_blas = false;
@@ -56,7 +56,7 @@ int RunDoctor(DiagnoseOptions options, bool json) {
 void AddDoctorCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Say what is wrong with this machine or a cluster");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DoctorFlags>();
   DiagnoseOptions* options = &flags->options;
   command->add_option("--cluster", options->cluster_file,
                       "the cluster as a YAML file (instead of TF_CONFIG, "

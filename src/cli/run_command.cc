@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMaxTasks = 1000;
 
-constexpr char kFooter[] = R"(
+constexpr char kRunFooter[] = R"(
 The chief, the workers and the evaluator run PROGRAM; the parameter servers run
 `capstan server`. Each finds in TF_CONFIG who is in the job and which task it is
 (CAPSTAN_TASK has the latter alone), and reads nothing from standard input. Each
@@ -68,9 +68,9 @@ Examples:
   capstan run -w 1 -s 1 -- sh -c 'echo "$TF_CONFIG"'
 )";
 
-constexpr char kUsage[] = "Usage: capstan run [OPTIONS] -- PROGRAM [ARGS]";
+constexpr char kRunUsage[] = "Usage: capstan run [OPTIONS] -- PROGRAM [ARGS]";
 
-struct Flags {
+struct RunFlags {
   RunLocalJobOptions options;
   double report_seconds = 10;
   std::string program;
@@ -111,9 +111,9 @@ int Run(RunLocalJobOptions options) {
 void AddRunCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "run", "Run a program as a whole cluster of processes on this machine");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunFlags>();
   LocalJobOptions& job = flags->options.job;
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->add_option("-w,--workers", job.workers, "How many workers there are")
       ->check(CLI::Range(1, kMaxTasks))
       ->capture_default_str();
@@ -153,7 +153,7 @@ void AddRunCommand(CLI::App& app, Action& action) {
                    "Save checkpoints here, and go on from the newest one that "
                    "is here (CAPSTAN_CHECKPOINT_DIR)")
       ->type_name("DIR");
-  TakeProgram(*command, flags->program, kUsage);
+  TakeProgram(*command, flags->program, kRunUsage);
   command->callback([command, flags, &action] {
     flags->options.job.program = flags->program;
     flags->options.supervisor.report_grace = std::chrono::round<Duration>(

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-struct Flags {
+struct ServerFlags {
   std::string cluster;
   std::string task;
   std::string listen;
@@ -27,7 +27,7 @@ struct Flags {
   std::string checkpoint_dir;
 };
 
-int RunServer(const Flags& flags) {
+int RunServer(const ServerFlags& flags) {
   DetectOptions detect;
   detect.file = flags.cluster;
   if (!flags.task.empty()) {
@@ -76,7 +76,7 @@ void AddServerCommand(CLI::App& app, Action& action) {
       "server",
       "Run one task of a cluster: a parameter server, or a worker "
       "without a program of its own");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ServerFlags>();
   command->add_option("--cluster", flags->cluster,
                       "the cluster as a YAML file (instead of TF_CONFIG, "
                       "Slurm or Kubernetes)");

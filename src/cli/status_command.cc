@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-struct Flags {
+struct StatusFlags {
   std::string cluster;
   std::string tls;
   std::string token;
@@ -37,7 +37,7 @@ struct Job {
   std::string file;
 };
 
-Job FindJob(const Flags& flags, const Environment& environment) {
+Job FindJob(const StatusFlags& flags, const Environment& environment) {
   Job job;
   DetectOptions detect;
   detect.environment = environment;
@@ -79,7 +79,7 @@ bool PrintStatus(const AdminOptions& options, bool variables) {
   return status.chief.ok() && status.CountThere() == status.tasks.size();
 }
 
-int RunStatus(const Flags& flags) {
+int RunStatus(const StatusFlags& flags) {
   const Environment environment = Environment::FromProcess();
   const Job job = FindJob(flags, environment);
   AdminOptions options;
@@ -108,7 +108,7 @@ int RunStatus(const Flags& flags) {
 void AddStatusCommand(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("status", "Show the tasks of a job and how they are");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StatusFlags>();
   command->add_option("--cluster", flags->cluster,
                       "the cluster as a YAML file (TF_CONFIG, or the job last "
                       "started by `capstan run` in this folder)");

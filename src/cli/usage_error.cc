@@ -31,7 +31,7 @@ std::vector<std::string> Commands(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> Flags(const CLI::App& app) {
+std::vector<std::string> FlagNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) {
@@ -55,7 +55,7 @@ std::string DescribeUnknown(const CLI::App& app, const std::string& word) {
     // One letter is as near to any other.
     const bool is_letter = flag.size() == 2;
     return Unknown("flag", flag,
-                   is_letter ? "" : NearestWord(flag, Flags(app)));
+                   is_letter ? "" : NearestWord(flag, FlagNames(app)));
   }
   const std::vector<std::string> commands = Commands(app);
   if (commands.empty()) return fmt::format("unexpected '{}'", word);

@@ -25,10 +25,10 @@
 namespace capstan {
 namespace {
 
-constexpr char kUsage[] =
+constexpr char kWorkerUsage[] =
     "Usage: capstan worker --join CHIEF [OPTIONS] -- PROGRAM [ARGS]";
 
-constexpr char kFooter[] = R"(
+constexpr char kWorkerFooter[] = R"(
 Asks the chief of a job that runs to take in another worker, and becomes
 PROGRAM, which finds in TF_CONFIG who is in the job and which task it is
 (CAPSTAN_TASK has the latter alone). The address of the chief is in `capstan
@@ -44,7 +44,7 @@ Examples:
   capstan worker --join unix:/tmp/capstan-Xb3dKq/chief-0 -- ./train
   capstan worker --join node1:7077 --listen node9:7077 --tls tls -- ./train)";
 
-struct Flags {
+struct WorkerFlags {
   JoinJobOptions options;
   std::string program;
 };
@@ -116,9 +116,9 @@ int Run(JoinJobOptions options) {
 void AddWorkerCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "worker", "Add a worker, which runs a program, to a job that runs");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WorkerFlags>();
   JoinJobOptions& options = flags->options;
-  command->footer(kFooter);
+  command->footer(kWorkerFooter);
   command->add_option("--join", options.chief, "The address of the job's chief")
       ->type_name("ADDRESS");
   command
@@ -137,7 +137,7 @@ void AddWorkerCommand(CLI::App& app, Action& action) {
       ->add_option("--token", options.token,
                    "A file with the job's token, if its tasks have one")
       ->type_name("FILE");
-  TakeProgram(*command, flags->program, kUsage);
+  TakeProgram(*command, flags->program, kWorkerUsage);
   command->callback([command, flags, &action] {
     if (flags->options.chief.empty()) {
       throw CLI::ParseError(

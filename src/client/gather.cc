@@ -19,7 +19,7 @@ struct GatherPlan {
 };
 
 // A request to one server.
-struct ServerPlan {
+struct ServerGather {
   ShardsRequest request;
   std::vector<Bytes> rows;
   std::vector<MutableBytes> into;
@@ -53,17 +53,17 @@ absl::StatusOr<std::vector<GatherPlan>> PlanItems(
   return plans;
 }
 
-std::vector<ServerPlan> PlanServers(const ShardMap& map, uint64_t round,
-                                    std::span<const GatherItem> items,
-                                    std::span<GatherPlan> plans) {
-  RequestList<ServerPlan> requests(map.servers());
+std::vector<ServerGather> PlanServers(const ShardMap& map, uint64_t round,
+                                      std::span<const GatherItem> items,
+                                      std::span<GatherPlan> plans) {
+  RequestList<ServerGather> requests(map.servers());
   for (size_t p = 0; p < plans.size(); ++p) {
     GatherPlan& plan = plans[p];
     const VariableEntry& entry = *plan.entry;
     MutableBytes into = plan.arrived.size() == 0 ? items[plan.item].into
                                                  : plan.arrived.mutable_bytes();
     for (const ShardRows& shard : plan.rows.shards) {
-      ServerPlan& server = requests.For(entry.shards[shard.shard].server);
+      ServerGather& server = requests.For(entry.shards[shard.shard].server);
       const size_t bytes = shard.rows.size() * entry.row_bytes();
       ShardPart part;
       part.key = {.variable = entry.id, .shard = shard.shard};
@@ -74,8 +74,8 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, uint64_t round,
       into = into.subspan(bytes);
     }
   }
-  std::vector<ServerPlan> servers = requests.Take();
-  for (ServerPlan& server : servers) {
+  std::vector<ServerGather> servers = requests.Take();
+  for (ServerGather& server : servers) {
     server.request.id.fence.generation = map.generation();
     server.request.id.round = round;
     server.request.map_version = map.version();
@@ -104,8 +104,8 @@ void Place(const GatherPlan& plan, MutableBytes into) {
 }
 
 absl::Status Finish(const ShardMap& map, std::span<const GatherItem> items,
-                    std::span<const GatherPlan> plans, const ServerPlan& server,
-                    const Errand& errand) {
+                    std::span<const GatherPlan> plans,
+                    const ServerGather& server, const Errand& errand) {
   const absl::StatusOr<ShardsReply> reply =
       ReadReply(errand.reply.body, server.into.size(), false);
   if (!reply.ok()) return reply.status();
@@ -132,10 +132,10 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
     absl::StatusOr<std::vector<GatherPlan>> plans = PlanItems(*map, asked);
     absl::Status status = plans.status();
     if (status.ok()) {
-      const std::vector<ServerPlan> servers =
+      const std::vector<ServerGather> servers =
           PlanServers(*map, options.round, asked, *plans);
       std::vector<Errand> errands;
-      for (const ServerPlan& server : servers) {
+      for (const ServerGather& server : servers) {
         Errand& errand = errands.emplace_back();
         const VariableEntry& entry = *(*plans)[server.sources[0]].entry;
         errand.server = entry.shards[server.request.parts[0].key.shard].server;

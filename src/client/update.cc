@@ -31,7 +31,7 @@ struct UpdatePlan {
 };
 
 // A request to one server, of one verb.
-struct ServerPlan {
+struct ServerUpdate {
   uint32_t server = 0;
   bool by_rows = false;
   ShardsRequest request;
@@ -300,14 +300,15 @@ absl::Status CheckOperands(std::span<const UpdatePlan> plans,
   return absl::OkStatus();
 }
 
-std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
-                                    Operation operation,
-                                    std::span<const UpdatePlan> plans) {
+std::vector<ServerUpdate> PlanServers(const ShardMap& map, const UpdateId& id,
+                                      Operation operation,
+                                      std::span<const UpdatePlan> plans) {
   // Two places for each server: dense and by rows, with two attachments each.
-  RequestList<ServerPlan> requests(size_t{2} * map.servers());
-  const auto add = [&](const UpdatePlan& plan, uint32_t shard) -> ServerPlan& {
+  RequestList<ServerUpdate> requests(size_t{2} * map.servers());
+  const auto add = [&](const UpdatePlan& plan,
+                       uint32_t shard) -> ServerUpdate& {
     const uint32_t owner = plan.entry->shards[shard].server;
-    ServerPlan& server =
+    ServerUpdate& server =
         plan.by_rows ? requests.For(size_t{2} * owner + 1, kMostParts / 2)
                      : requests.For(size_t{2} * owner);
     server.server = owner;
@@ -325,7 +326,7 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
     const size_t row_bytes = RowBytes(entry, plan.dtype);
     if (!plan.by_rows) {
       for (uint32_t shard = 0; shard < entry.shards.size(); ++shard) {
-        ServerPlan& server = add(plan, shard);
+        ServerUpdate& server = add(plan, shard);
         server.attachments.push_back(
             ShardBytes(entry, shard, plan.values, row_bytes));
         if (plan.into.empty()) continue;
@@ -338,15 +339,15 @@ std::vector<ServerPlan> PlanServers(const ShardMap& map, const UpdateId& id,
     }
     Bytes left = plan.values;
     for (const ShardRows& shard : plan.rows.shards) {
-      ServerPlan& server = add(plan, shard.shard);
+      ServerUpdate& server = add(plan, shard.shard);
       const size_t bytes = shard.rows.size() * row_bytes;
       server.attachments.push_back(std::as_bytes(std::span(shard.rows)));
       server.attachments.push_back(left.first(bytes));
       left = left.subspan(bytes);
     }
   }
-  std::vector<ServerPlan> servers = requests.Take();
-  for (ServerPlan& server : servers) {
+  std::vector<ServerUpdate> servers = requests.Take();
+  for (ServerUpdate& server : servers) {
     server.request.id = id;
     server.request.operation = operation;
     server.request.map_version = map.version();
@@ -367,7 +368,7 @@ void Count(const ShardsReply& reply, UpdateResult& summary) {
 // All that is sent for an update, and the memory that it is in.
 struct Prepared {
   std::vector<UpdatePlan> plans;
-  std::vector<ServerPlan> servers;
+  std::vector<ServerUpdate> servers;
 };
 
 // Values are wanted of all that is updated as a whole, or of none.
@@ -381,7 +382,7 @@ absl::Status CheckWanted(std::span<const DenseItem> dense) {
 }
 
 // Notes which values came.
-absl::Status NoteValues(const ShardMap& map, const ServerPlan& plan,
+absl::Status NoteValues(const ShardMap& map, const ServerUpdate& plan,
                         const Errand& errand, const ShardsReply& reply) {
   for (size_t i = 0; i < plan.into.size(); ++i) {
     const UpdatePlan& source = *plan.sources[i];
@@ -440,7 +441,7 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
     absl::Status status = prepared.status();
     if (status.ok()) {
       std::vector<Errand> errands;
-      for (const ServerPlan& server : prepared->servers) {
+      for (const ServerUpdate& server : prepared->servers) {
         Errand& errand = errands.emplace_back();
         errand.server = server.server;
         errand.method = server.by_rows ? Method::kScatter : Method::kPush;

@@ -217,7 +217,7 @@ TEST_P(BadMemberTest, SaysWhatIsWrong) {
               Reports(GetParam()));
 }
 
-constexpr absl::StatusCode kOutOfRange = absl::StatusCode::kOutOfRange;
+using absl::StatusCode::kOutOfRange;
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadMemberTest,

@@ -244,7 +244,7 @@ TEST_P(BadStartTest, SaysWhatIsWrong) {
   EXPECT_THAT(DetectIn(GetParam().input), Reports(GetParam()));
 }
 
-constexpr absl::StatusCode kFailed = absl::StatusCode::kFailedPrecondition;
+using absl::StatusCode::kFailedPrecondition;
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadStartTest,
@@ -254,12 +254,12 @@ INSTANTIATE_TEST_SUITE_P(
          {"disagree", "chief/0 is at a:1 according to TF_CONFIG",
           "at n1:8888 according to Slurm step 42.1",
           "CAPSTAN_CLUSTER_FROM=tf_config or slurm"},
-         kFailed},
+         kFailedPrecondition},
         {"SlurmAndKubernetes",
          Join({Slurm(), Kubernetes()}),
          {"according to Slurm step 42.1", "according to Kubernetes",
           "CAPSTAN_CLUSTER_FROM=slurm or kubernetes"},
-         kFailed},
+         kFailedPrecondition},
         {"OtherNumberOfTasks",
          Join({{{"TF_CONFIG",
                  R"({"cluster": {"chief": ["n1:8888"], "ps": ["n2:8888"],
@@ -269,7 +269,7 @@ INSTANTIATE_TEST_SUITE_P(
          {"worker/1 is at n4:8888 according to TF_CONFIG",
           "(1 chief, 2 workers, 1 ps)", "at nowhere according to Slurm",
           "(1 chief, 1 worker, 1 ps)"},
-         kFailed},
+         kFailedPrecondition},
         {"OtherTask",
          Join({{{"TF_CONFIG",
                  R"({"cluster": {"chief": ["n1:8888"], "ps": ["n2:8888"],
@@ -277,7 +277,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "task": {"type": "ps", "index": 0}})"}},
                Slurm()}),
          {"this is ps/0 according to TF_CONFIG, worker/0 according to Slurm"},
-         kFailed},
+         kFailedPrecondition},
         {"SecondSourceIsBroken",
          Join({TfConfig(), Slurm(), {{"SLURM_STEP_NODELIST", "n["}}}),
          {"Slurm step 42.1: SLURM_STEP_NODELIST",
@@ -288,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"EmptyTfConfig",
          {{"TF_CONFIG", ""}},
          {"TF_CONFIG is set but empty"},
-         kFailed},
+         kFailedPrecondition},
         {"FileIsMissing",
          {{"CAPSTAN_CLUSTER", "/nowhere/cluster.yaml"}},
          {"cluster file: ", "/nowhere/cluster.yaml"},
@@ -296,22 +296,22 @@ INSTANTIATE_TEST_SUITE_P(
         {"OtherTaskVariable",
          Join({TfConfig(), {{"CAPSTAN_TASK", "ps/0"}}}),
          {"TF_CONFIG says that this is worker/0", "CAPSTAN_TASK says ps/0"},
-         kFailed},
+         kFailedPrecondition},
         {"TaskWithoutCluster",
          {{"CAPSTAN_TASK", "worker/0"}},
          {"CAPSTAN_TASK=worker/0 but there is no cluster", "CAPSTAN_CLUSTER"},
-         kFailed},
+         kFailedPrecondition},
         {"UnknownChoice",
          {{"CAPSTAN_CLUSTER_FROM", "slrum"}},
          {"CAPSTAN_CLUSTER_FROM=\"slrum\"", "did you mean \"slurm\"?"}},
         {"ChoiceThatIsNotThere",
          {{"CAPSTAN_CLUSTER_FROM", "tf_config"}},
          {"TF_CONFIG is not set"},
-         kFailed},
+         kFailedPrecondition},
         {"FileChosenButNotNamed",
          {{"CAPSTAN_CLUSTER_FROM", "file"}},
          {"CAPSTAN_CLUSTER is not set"},
-         kFailed},
+         kFailedPrecondition},
         {"JobId",
          Join({TfConfig(), {{"CAPSTAN_JOB_ID", "my job"}}}),
          {"TF_CONFIG: job id \"my job\"", "no blanks"}},
@@ -328,9 +328,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DetectTest, GivenTaskNeedsACluster) {
   DetectOptions options;
   options.overrides.task_type = Role::kWorker;
-  EXPECT_THAT(DetectIn({}, options),
-              StatusIs(kFailed, HasSubstr("a task is given but there is no "
-                                          "cluster")));
+  EXPECT_THAT(
+      DetectIn({}, options),
+      StatusIs(kFailedPrecondition, HasSubstr("a task is given but there is no "
+                                              "cluster")));
 }
 
 }  // namespace

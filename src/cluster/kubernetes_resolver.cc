@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-constexpr char kName[] = "Kubernetes";
+constexpr char kKubernetes[] = "Kubernetes";
 constexpr char kIndex[] = "JOB_COMPLETION_INDEX";
 constexpr int kDefaultPort = 7077;
 constexpr int kMaxPods = 100'000;
@@ -219,9 +219,9 @@ bool IsKubernetesCluster(const Environment& environment) {
 absl::StatusOr<ResolvedCluster> ReadKubernetes(
     const Environment& environment, const KubernetesOptions& options) {
   ResolvedCluster resolved;
-  resolved.source = kName;
+  resolved.source = kKubernetes;
   const absl::Status status = ReadAll(environment, options, resolved);
-  if (!status.ok()) return WithContext(status, kName);
+  if (!status.ok()) return WithContext(status, kKubernetes);
   return resolved;
 }
 

@@ -32,8 +32,8 @@ Environment Pod(Variables more) {
   return Environment::Of(more);
 }
 
-absl::StatusOr<ResolvedCluster> Resolve(const Environment& environment,
-                                        const KubernetesOptions& options = {}) {
+absl::StatusOr<ResolvedCluster> ResolvePod(
+    const Environment& environment, const KubernetesOptions& options = {}) {
   absl::StatusOr<ResolvedCluster> resolved =
       ReadKubernetes(environment, options);
   CAPSTAN_RETURN_IF_ERROR(resolved.status());
@@ -68,7 +68,7 @@ TEST(KubernetesTest, JobSet) {
 }
 
 TEST(KubernetesTest, JobSetByHostName) {
-  const auto resolved = Resolve(
+  const auto resolved = ResolvePod(
       Pod({{"HOSTNAME", "ctr-worker-0-1"}, {"JOB_COMPLETION_INDEX", "1"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.ToTable(), kJobSetTable);
@@ -76,7 +76,7 @@ TEST(KubernetesTest, JobSetByHostName) {
 }
 
 TEST(KubernetesTest, StatefulSet) {
-  const auto resolved = Resolve(Pod({{"HOSTNAME", "ctr-ps-0"}}));
+  const auto resolved = ResolvePod(Pod({{"HOSTNAME", "ctr-ps-0"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.ToTable(), kSetTable);
   EXPECT_THAT(resolved->task, Optional(TaskId{Role::kPs, 0}));
@@ -84,9 +84,9 @@ TEST(KubernetesTest, StatefulSet) {
 }
 
 TEST(KubernetesTest, IndexedJob) {
-  const auto resolved = Resolve(Pod({{"HOSTNAME", "ctr-worker-1"},
-                                     {"POD_NAME", "ctr-worker-1-x7k2p"},
-                                     {"JOB_COMPLETION_INDEX", "1"}}));
+  const auto resolved = ResolvePod(Pod({{"HOSTNAME", "ctr-worker-1"},
+                                        {"POD_NAME", "ctr-worker-1-x7k2p"},
+                                        {"JOB_COMPLETION_INDEX", "1"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.ToTable(), kSetTable);
   EXPECT_THAT(resolved->task, Optional(TaskId{Role::kWorker, 1}));
@@ -94,45 +94,45 @@ TEST(KubernetesTest, IndexedJob) {
 
 // With hostNetwork, HOSTNAME is the node's.
 TEST(KubernetesTest, PodNameIfTheHostNameIsAnothers) {
-  const auto job = Resolve(Pod({{"HOSTNAME", "node-pool-7"},
-                                {"POD_NAME", "ctr-worker-1-x7k2p"},
-                                {"JOB_COMPLETION_INDEX", "1"}}));
+  const auto job = ResolvePod(Pod({{"HOSTNAME", "node-pool-7"},
+                                   {"POD_NAME", "ctr-worker-1-x7k2p"},
+                                   {"JOB_COMPLETION_INDEX", "1"}}));
   ASSERT_OK(job);
   EXPECT_THAT(job->task, Optional(TaskId{Role::kWorker, 1}));
-  const auto set =
-      Resolve(Pod({{"HOSTNAME", "node-pool-7"}, {"POD_NAME", "ctr-worker-1"}}));
+  const auto set = ResolvePod(
+      Pod({{"HOSTNAME", "node-pool-7"}, {"POD_NAME", "ctr-worker-1"}}));
   ASSERT_OK(set);
   EXPECT_THAT(set->task, Optional(TaskId{Role::kWorker, 1}));
 }
 
 TEST(KubernetesTest, NamesWithDashesRolesAndDomains) {
   const auto resolved =
-      Resolve(Pod({{"HOSTNAME", "my-worker-job-2-ps-0.svc.cluster.local"}}));
+      ResolvePod(Pod({{"HOSTNAME", "my-worker-job-2-ps-0.svc.cluster.local"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->job_id, "my-worker-job-2");
   EXPECT_THAT(resolved->task, Optional(TaskId{Role::kPs, 0}));
 }
 
 TEST(KubernetesTest, NoNameNeedsASubdomain) {
-  const auto resolved =
-      Resolve(Pod({{"HOSTNAME", "worker-1"}, {"CAPSTAN_SUBDOMAIN", "train"}}));
+  const auto resolved = ResolvePod(
+      Pod({{"HOSTNAME", "worker-1"}, {"CAPSTAN_SUBDOMAIN", "train"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.task_address({Role::kPs, 0}), "ps-0.train:7077");
   EXPECT_EQ(resolved->job_id, "");
 }
 
 TEST(KubernetesTest, Configured) {
-  const auto resolved = Resolve(Pod({{"HOSTNAME", "ctr-evaluator-0"},
-                                     {"CAPSTAN_EVALUATORS", "1"},
-                                     {"CAPSTAN_PORT", "8000"},
-                                     {"CAPSTAN_SUBDOMAIN", "s.ns.svc"}}));
+  const auto resolved = ResolvePod(Pod({{"HOSTNAME", "ctr-evaluator-0"},
+                                        {"CAPSTAN_EVALUATORS", "1"},
+                                        {"CAPSTAN_PORT", "8000"},
+                                        {"CAPSTAN_SUBDOMAIN", "s.ns.svc"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.task_address({Role::kEvaluator, 0}),
             "ctr-evaluator-0.s.ns.svc:8000");
 }
 
 TEST(KubernetesTest, OptionsWinOverVariables) {
-  const auto resolved = Resolve(
+  const auto resolved = ResolvePod(
       Pod({{"HOSTNAME", "ctr-ps-2"}, {"CAPSTAN_PORT", "8000"}}),
       {.counts = {.workers = 1, .ps = 3}, .port = 9000, .subdomain = "x"});
   ASSERT_OK(resolved);
@@ -160,14 +160,14 @@ TEST(KubernetesTest, ResolverThrows) {
 class BadPodTest : public ::testing::TestWithParam<Mistake<Variables>> {};
 
 TEST_P(BadPodTest, SaysWhatIsWrong) {
-  const auto resolved = Resolve(Pod(GetParam().input));
+  const auto resolved = ResolvePod(Pod(GetParam().input));
   EXPECT_THAT(resolved, Reports(GetParam()));
   EXPECT_THAT(std::string(resolved.status().message()),
               ::testing::StartsWith("Kubernetes: "));
 }
 
-constexpr absl::StatusCode kFailed = absl::StatusCode::kFailedPrecondition;
-constexpr absl::StatusCode kOutOfRange = absl::StatusCode::kOutOfRange;
+using absl::StatusCode::kFailedPrecondition;
+using absl::StatusCode::kOutOfRange;
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadPodTest,
@@ -176,26 +176,26 @@ INSTANTIATE_TEST_SUITE_P(
          {},
          {"neither HOSTNAME=\"\" nor POD_NAME=\"\"", "NAME-ROLE-INDEX",
           "chief, worker, ps, evaluator"},
-         kFailed},
+         kFailedPrecondition},
         {"OtherRole",
          {{"HOSTNAME", "ctr-server-0"}},
          {"HOSTNAME=\"ctr-server-0\"", "after its role"},
-         kFailed},
+         kFailedPrecondition},
         {"Deployment",
          {{"HOSTNAME", "ctr-worker-5d9c7b-x7k2p"}},
          {"\"ctr-worker-5d9c7b-x7k2p\""},
-         kFailed},
+         kFailedPrecondition},
         {"ReplicasInAJobSet",
          {{"HOSTNAME", "ctr-worker-1-0"}},
          {"\"ctr-worker-1-0\"", "NAME-ROLE-0-INDEX"},
-         kFailed},
+         kFailedPrecondition},
         {"JobIndex",
          {{"JOBSET_NAME", "ctr"},
           {"REPLICATED_JOB_NAME", "worker"},
           {"JOB_COMPLETION_INDEX", "0"},
           {"JOB_INDEX", "1"}},
          {"JOB_INDEX=1", "`replicas: 1`", "completions"},
-         kFailed},
+         kFailedPrecondition},
         {"ReplicatedJobOfOtherName",
          {{"JOBSET_NAME", "ctr"},
           {"REPLICATED_JOB_NAME", "coordinator"},
@@ -205,29 +205,29 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoCompletionIndex",
          {{"JOBSET_NAME", "ctr"}, {"REPLICATED_JOB_NAME", "worker"}},
          {"JOB_COMPLETION_INDEX is not set", "Indexed"},
-         kFailed},
+         kFailedPrecondition},
         {"CompletionIndexIsText",
          {{"HOSTNAME", "ctr-ps-0"}, {"JOB_COMPLETION_INDEX", "x"}},
          {"JOB_COMPLETION_INDEX=\"x\""}},
         {"TwoIndices",
          {{"HOSTNAME", "ctr-worker-0"}, {"JOB_COMPLETION_INDEX", "1"}},
          {"this is worker/0, but JOB_COMPLETION_INDEX=1"},
-         kFailed},
+         kFailedPrecondition},
         {"NoWorkers",
          {{"HOSTNAME", "ctr-ps-0"}, {"CAPSTAN_WORKERS", ""}},
          {"CAPSTAN_WORKERS is not set", "in every pod"},
-         kFailed},
+         kFailedPrecondition},
         {"NoPs",
          {{"HOSTNAME", "ctr-ps-0"}, {"CAPSTAN_PS", ""}},
          {"CAPSTAN_PS is not set", "in every pod"},
-         kFailed},
+         kFailedPrecondition},
         {"ZeroPs",
          {{"HOSTNAME", "ctr-ps-0"}, {"CAPSTAN_PS", "0"}},
          {"CAPSTAN_PS=\"0\"", "from 1"}},
         {"NoSubdomain",
          {{"HOSTNAME", "worker-0"}},
          {"CAPSTAN_SUBDOMAIN is not set", "headless Service"},
-         kFailed},
+         kFailedPrecondition},
         {"BadSubdomain",
          {{"HOSTNAME", "ctr-ps-0"}, {"CAPSTAN_SUBDOMAIN", "a b"}},
          {"chief/0: address \"ctr-chief-0.a b:7077\"", "blank"}},

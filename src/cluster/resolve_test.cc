@@ -19,7 +19,7 @@ using ::testing::Optional;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-ClusterSpec Small() {
+ClusterSpec FourTasks() {
   return ClusterSpec({{Role::kChief, {"a:1"}},
                       {Role::kWorker, {"b:1", "c:1"}},
                       {Role::kPs, {"d:1"}}});
@@ -103,8 +103,8 @@ TEST(OverridesTest, EachIsForItself) {
   EXPECT_THAT(resolved.task, Optional(TaskId{Role::kWorker, 2}));
   EXPECT_OK(ApplyOverrides({.task_type = Role::kPs}, resolved));
   EXPECT_THAT(resolved.task, Optional(TaskId{Role::kPs, 2}));
-  EXPECT_OK(ApplyOverrides({.cluster = Small()}, resolved));
-  EXPECT_EQ(resolved.spec, Small());
+  EXPECT_OK(ApplyOverrides({.cluster = FourTasks()}, resolved));
+  EXPECT_EQ(resolved.spec, FourTasks());
   EXPECT_THAT(resolved.task, Optional(TaskId{Role::kPs, 2}));
   EXPECT_OK(ApplyOverrides({.rpc_layer = "grpc"}, resolved));
   EXPECT_EQ(resolved.rpc.layer, "capstan");
@@ -114,8 +114,8 @@ TEST(OverridesTest, EachIsForItself) {
 
 TEST(SimpleResolverTest, SaysWhatItIsGiven) {
   const ResolvedCluster resolved =
-      SimpleClusterResolver(Small(), TaskId{Role::kWorker, 1}).Resolve();
-  EXPECT_EQ(resolved.spec, Small());
+      SimpleClusterResolver(FourTasks(), TaskId{Role::kWorker, 1}).Resolve();
+  EXPECT_EQ(resolved.spec, FourTasks());
   EXPECT_THAT(resolved.task, Optional(TaskId{Role::kWorker, 1}));
   EXPECT_EQ(resolved.rpc, RpcOptions());
   EXPECT_EQ(resolved.ToString(),
@@ -124,7 +124,7 @@ TEST(SimpleResolverTest, SaysWhatItIsGiven) {
 }
 
 TEST(SimpleResolverTest, TaskMayBeUnknown) {
-  EXPECT_THAT(SimpleClusterResolver(Small()).Resolve().ToString(),
+  EXPECT_THAT(SimpleClusterResolver(FourTasks()).Resolve().ToString(),
               HasSubstr("; this is none of them"));
 }
 
@@ -141,7 +141,7 @@ TEST(ResolverTest, ReadAcceptsAPartAndResolveDoesNot) {
 }
 
 TEST(ResolverTest, ResolveChecksTheTask) {
-  const SimpleClusterResolver resolver(Small(), TaskId{Role::kWorker, 2});
+  const SimpleClusterResolver resolver(FourTasks(), TaskId{Role::kWorker, 2});
   try {
     resolver.Resolve();
     FAIL();

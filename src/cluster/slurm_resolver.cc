@@ -24,11 +24,11 @@ constexpr char kAdvice[] = "start the program with srun";
 constexpr int kDefaultPortBase = 8888;
 
 // Where Slurm runs a task: on the node of this number, as which of its tasks.
-struct Place {
+struct SlurmPlace {
   int node;
   int local;
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const SlurmPlace&) const = default;
 };
 
 // What the variables say of the step.
@@ -36,9 +36,9 @@ struct Step {
   std::vector<std::string> hosts;
   std::vector<int> tasks_per_node;
   int num_tasks = 0;
-  int rank = 0;               // of this process
-  std::vector<Place> places;  // by rank
-  std::string distribution;   // "block" or "cyclic"
+  int rank = 0;                    // of this process
+  std::vector<SlurmPlace> places;  // by rank
+  std::string distribution;        // "block" or "cyclic"
 };
 
 // How many of each, besides the one chief.
@@ -98,31 +98,32 @@ absl::Status ReadNodes(const Environment& environment, Step& step) {
 }
 
 // The nodes filled one after the other, or each with one task in turn.
-std::vector<Place> PlaceTasks(const std::vector<int>& tasks_per_node,
-                              bool cyclic) {
-  std::vector<Place> places;
+std::vector<SlurmPlace> PlaceTasks(const std::vector<int>& tasks_per_node,
+                                   bool cyclic) {
+  std::vector<SlurmPlace> places;
   for (int node = 0; node < static_cast<int>(tasks_per_node.size()); ++node) {
     const int tasks = tasks_per_node[static_cast<size_t>(node)];
     for (int local = 0; local < tasks; ++local) places.push_back({node, local});
   }
   if (cyclic) {
-    std::stable_sort(
-        places.begin(), places.end(),
-        [](const Place& a, const Place& b) { return a.local < b.local; });
+    std::stable_sort(places.begin(), places.end(),
+                     [](const SlurmPlace& a, const SlurmPlace& b) {
+                       return a.local < b.local;
+                     });
   }
   return places;
 }
 
 // Slurm does not say where every task is, but it does for this one.
 absl::Status CheckPlace(const Environment& environment, const Step& step) {
-  const Place place = step.places[static_cast<size_t>(step.rank)];
+  const SlurmPlace place = step.places[static_cast<size_t>(step.rank)];
   const absl::StatusOr<int> node = GivenOrVariable(
       {}, environment, "SLURM_NODEID", place.node, 0, kMaxSlurmList);
   CAPSTAN_RETURN_IF_ERROR(node.status());
   const absl::StatusOr<int> local = GivenOrVariable(
       {}, environment, "SLURM_LOCALID", place.local, 0, kMaxSlurmList);
   CAPSTAN_RETURN_IF_ERROR(local.status());
-  if (place == Place{*node, *local}) return absl::OkStatus();
+  if (place == SlurmPlace{*node, *local}) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
       "task {} runs on node {} as its task {} (SLURM_NODEID, SLURM_LOCALID), "
       "but a {} distribution puts it on node {} as its task {}: use srun "
@@ -196,7 +197,7 @@ absl::StatusOr<ClusterSpec> MakeSpec(const Step& step,
                                      int port_base) {
   ClusterSpec::Jobs jobs;
   for (size_t rank = 0; rank < tasks.size(); ++rank) {
-    const Place place = step.places[rank];
+    const SlurmPlace place = step.places[rank];
     const int port = port_base + place.local;
     if (port > 65535) {
       return Invalid(

@@ -37,8 +37,8 @@ Environment Step(Variables more = {}) {
   return Environment::Of(more);
 }
 
-absl::StatusOr<ResolvedCluster> Resolve(const Environment& environment,
-                                        const SlurmOptions& options = {}) {
+absl::StatusOr<ResolvedCluster> ResolveStep(const Environment& environment,
+                                            const SlurmOptions& options = {}) {
   absl::StatusOr<ResolvedCluster> resolved = ReadSlurm(environment, options);
   CAPSTAN_RETURN_IF_ERROR(resolved.status());
   CAPSTAN_RETURN_IF_ERROR(ValidateResolved(*resolved));
@@ -62,7 +62,8 @@ TEST(SlurmTest, BlocksOfTasks) {
 }
 
 TEST(SlurmTest, CyclicTasks) {
-  const auto resolved = Resolve(Step({{"SLURM_DISTRIBUTION", "cyclic:block"}}));
+  const auto resolved =
+      ResolveStep(Step({{"SLURM_DISTRIBUTION", "cyclic:block"}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.ToTable(),
             "chief/0   n08:8888\n"
@@ -73,14 +74,15 @@ TEST(SlurmTest, CyclicTasks) {
 }
 
 TEST(SlurmTest, ConfiguredSplit) {
-  const auto resolved = Resolve(Step({{"SLURM_STEP_NUM_TASKS", "6"},
-                                      {"SLURM_STEP_NODELIST", "b,a"},
-                                      {"SLURM_STEP_TASKS_PER_NODE", "3(x2)"},
-                                      {"SLURM_PROCID", "5"},
-                                      {"CAPSTAN_PS", "2"},
-                                      {"CAPSTAN_WORKERS", "2"},
-                                      {"CAPSTAN_EVALUATORS", "1"},
-                                      {"CAPSTAN_PORT", "7000"}}));
+  const auto resolved =
+      ResolveStep(Step({{"SLURM_STEP_NUM_TASKS", "6"},
+                        {"SLURM_STEP_NODELIST", "b,a"},
+                        {"SLURM_STEP_TASKS_PER_NODE", "3(x2)"},
+                        {"SLURM_PROCID", "5"},
+                        {"CAPSTAN_PS", "2"},
+                        {"CAPSTAN_WORKERS", "2"},
+                        {"CAPSTAN_EVALUATORS", "1"},
+                        {"CAPSTAN_PORT", "7000"}}));
   ASSERT_OK(resolved);
   // Hosts stay in Slurm's order.
   EXPECT_EQ(resolved->spec.ToTable(),
@@ -95,30 +97,30 @@ TEST(SlurmTest, ConfiguredSplit) {
 
 TEST(SlurmTest, OptionsWinOverVariables) {
   const auto resolved =
-      Resolve(Step({{"CAPSTAN_PS", "1"}, {"CAPSTAN_PORT", "7000"}}),
-              {.counts = {.ps = 3}, .port_base = 9000});
+      ResolveStep(Step({{"CAPSTAN_PS", "1"}, {"CAPSTAN_PORT", "7000"}}),
+                  {.counts = {.ps = 3}, .port_base = 9000});
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.ToString(), "1 chief, 1 worker, 3 ps");
   EXPECT_EQ(resolved->spec.task_address({Role::kPs, 0}), "n08:9001");
 }
 
 TEST(SlurmTest, OneTaskPerNodeHasNoDistribution) {
-  EXPECT_OK(Resolve(Step({{"SLURM_STEP_NUM_TASKS", "3"},
-                          {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"},
-                          {"SLURM_DISTRIBUTION", "arbitrary"}})));
+  EXPECT_OK(ResolveStep(Step({{"SLURM_STEP_NUM_TASKS", "3"},
+                              {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"},
+                              {"SLURM_DISTRIBUTION", "arbitrary"}})));
 }
 
 TEST(SlurmTest, PlaceOfThisTaskIsConfirmed) {
-  EXPECT_OK(Resolve(Step(
+  EXPECT_OK(ResolveStep(Step(
       {{"SLURM_PROCID", "3"}, {"SLURM_NODEID", "1"}, {"SLURM_LOCALID", "1"}})));
-  EXPECT_OK(Resolve(Step({{"SLURM_PROCID", "3"},
-                          {"SLURM_NODEID", "0"},
-                          {"SLURM_LOCALID", "1"},
-                          {"SLURM_DISTRIBUTION", "cyclic"}})));
+  EXPECT_OK(ResolveStep(Step({{"SLURM_PROCID", "3"},
+                              {"SLURM_NODEID", "0"},
+                              {"SLURM_LOCALID", "1"},
+                              {"SLURM_DISTRIBUTION", "cyclic"}})));
 }
 
 TEST(SlurmTest, JobIdMayBeUnknown) {
-  const auto resolved = Resolve(Step({{"SLURM_JOB_ID", ""}}));
+  const auto resolved = ResolveStep(Step({{"SLURM_JOB_ID", ""}}));
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->source, "Slurm");
   EXPECT_EQ(resolved->job_id, "");
@@ -150,12 +152,12 @@ RC_GTEST_PROP(SlurmProperty, TasksAgree, ()) {
   ClusterSpec first;
   for (int rank = 0; rank < total; ++rank) {
     const auto resolved =
-        Resolve(Step({{"SLURM_PROCID", std::to_string(rank)},
-                      {"SLURM_STEP_NUM_TASKS", std::to_string(total)},
-                      {"SLURM_STEP_NODELIST", hosts},
-                      {"SLURM_STEP_TASKS_PER_NODE", counts},
-                      {"SLURM_DISTRIBUTION", cyclic ? "cyclic" : "block"},
-                      {"CAPSTAN_PS", std::to_string(ps)}}));
+        ResolveStep(Step({{"SLURM_PROCID", std::to_string(rank)},
+                          {"SLURM_STEP_NUM_TASKS", std::to_string(total)},
+                          {"SLURM_STEP_NODELIST", hosts},
+                          {"SLURM_STEP_TASKS_PER_NODE", counts},
+                          {"SLURM_DISTRIBUTION", cyclic ? "cyclic" : "block"},
+                          {"CAPSTAN_PS", std::to_string(ps)}}));
     RC_ASSERT(resolved.ok());
     if (rank == 0) first = resolved->spec;
     RC_ASSERT(resolved->spec == first);
@@ -178,13 +180,13 @@ TEST(SlurmTest, ResolverThrows) {
 class BadStepTest : public ::testing::TestWithParam<Mistake<Variables>> {};
 
 TEST_P(BadStepTest, SaysWhatIsWrong) {
-  const auto resolved = Resolve(Step(GetParam().input));
+  const auto resolved = ResolveStep(Step(GetParam().input));
   EXPECT_THAT(resolved, Reports(GetParam()));
   EXPECT_THAT(std::string(resolved.status().message()),
               ::testing::StartsWith("Slurm step 42.0: "));
 }
 
-constexpr absl::StatusCode kFailed = absl::StatusCode::kFailedPrecondition;
+using absl::StatusCode::kFailedPrecondition;
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadStepTest,
@@ -192,19 +194,19 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoProcId",
          {{"SLURM_PROCID", ""}},
          {"SLURM_PROCID is not set", "srun"},
-         kFailed},
+         kFailedPrecondition},
         {"NoNumTasks",
          {{"SLURM_STEP_NUM_TASKS", ""}},
          {"SLURM_STEP_NUM_TASKS is not set", "srun"},
-         kFailed},
+         kFailedPrecondition},
         {"NoNodeList",
          {{"SLURM_STEP_NODELIST", ""}},
          {"SLURM_STEP_NODELIST is not set", "srun"},
-         kFailed},
+         kFailedPrecondition},
         {"NoTasksPerNode",
          {{"SLURM_STEP_TASKS_PER_NODE", ""}},
          {"SLURM_STEP_TASKS_PER_NODE is not set", "srun"},
-         kFailed},
+         kFailedPrecondition},
         {"NumTasksIsText",
          {{"SLURM_STEP_NUM_TASKS", "five"}},
          {"SLURM_STEP_NUM_TASKS=\"five\"", "a whole number"}},
@@ -220,25 +222,25 @@ INSTANTIATE_TEST_SUITE_P(
         {"OtherNumberOfNodes",
          {{"SLURM_STEP_NODELIST", "n[08-09]"}},
          {"n[08-09] names 2 nodes", "2(x2),1 counts 3 nodes"},
-         kFailed},
+         kFailedPrecondition},
         {"OtherNumberOfTasks",
          {{"SLURM_STEP_NUM_TASKS", "4"}},
          {"adds up to 5 tasks, but SLURM_STEP_NUM_TASKS=4"},
-         kFailed},
+         kFailedPrecondition},
         {"TooFewTasks",
          {{"SLURM_STEP_NUM_TASKS", "2"},
           {"SLURM_STEP_NODELIST", "a"},
           {"SLURM_STEP_TASKS_PER_NODE", "2"}},
          {"the step has 2 tasks", "at least 3", "srun -n 3"},
-         kFailed},
+         kFailedPrecondition},
         {"TooManyPs",
          {{"CAPSTAN_PS", "4"}},
          {"4 ps (CAPSTAN_PS)", "make 6 tasks", "the step has 5", "srun -n 6"},
-         kFailed},
+         kFailedPrecondition},
         {"OtherSplit",
          {{"CAPSTAN_PS", "2"}, {"CAPSTAN_WORKERS", "3"}},
          {"3 workers (CAPSTAN_WORKERS)", "make 6 tasks", "has 5"},
-         kFailed},
+         kFailedPrecondition},
         {"NoPs", {{"CAPSTAN_PS", "0"}}, {"CAPSTAN_PS=\"0\"", "from 1"}},
         {"TwoEvaluators",
          {{"CAPSTAN_EVALUATORS", "2"}},
@@ -254,11 +256,11 @@ INSTANTIATE_TEST_SUITE_P(
          {"task 1 runs on node 1 as its task 0",
           "a block distribution puts it on node 0 as its task 1",
           "--distribution=block"},
-         kFailed},
+         kFailedPrecondition},
         {"Plane",
          {{"SLURM_DISTRIBUTION", "plane=2"}},
          {"SLURM_DISTRIBUTION=plane=2", "--distribution=block or cyclic"},
-         kFailed},
+         kFailedPrecondition},
         {"SameNodeTwice",
          {{"SLURM_STEP_NODELIST", "a,a,b"}},
          {"have the same address a:8888"}},

@@ -18,10 +18,10 @@
 namespace capstan {
 namespace {
 
-constexpr char kName[] = "TF_CONFIG";
+constexpr char kTfConfig[] = "TF_CONFIG";
 
 // Besides our own: what TensorFlow, Kubeflow and Vertex AI write.
-constexpr std::array<std::string_view, 6> kKeys = {
+constexpr std::array<std::string_view, 6> kTfConfigKeys = {
     "cluster", "task", "rpc_layer", "session_master", "environment", "job"};
 constexpr std::array<std::string_view, 4> kTaskKeys = {"type", "index", "trial",
                                                        "cloud"};
@@ -32,7 +32,7 @@ void WarnOfUnknown(const Json& object, std::string_view where,
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     resolved.warnings.push_back(
-        fmt::format("{}: the key {}{} is not known and is ignored{}", kName,
+        fmt::format("{}: the key {}{} is not known and is ignored{}", kTfConfig,
                     where, Quoted(key), DidYouMean(key, known)));
   }
 }
@@ -120,7 +120,7 @@ absl::Status ReadConfig(std::string_view text,
     return Invalid("it is {}; write an object, as {}", JsonText(*config),
                    R"({"cluster": {...}, "task": {...}})");
   }
-  WarnOfUnknown(*config, "", kKeys, resolved);
+  WarnOfUnknown(*config, "", kTfConfigKeys, resolved);
   if (!overrides.cluster.has_value()) {
     CAPSTAN_RETURN_IF_ERROR(ReadCluster(*config, resolved));
   }
@@ -132,7 +132,7 @@ absl::Status ReadConfig(std::string_view text,
     resolved.warnings.push_back(
         fmt::format("{}: rpc_layer {} is ignored: tasks speak Capstan's own "
                     "protocol",
-                    kName, JsonText(*layer)));
+                    kTfConfig, JsonText(*layer)));
   }
   return ApplyOverrides(overrides, resolved);
 }
@@ -141,18 +141,18 @@ absl::Status ReadConfig(std::string_view text,
 
 absl::StatusOr<ResolvedCluster> ReadTfConfig(
     const Environment& environment, const ClusterOverrides& overrides) {
-  const std::optional<std::string> text = environment.Get(kName);
+  const std::optional<std::string> text = environment.Get(kTfConfig);
   if (!text.has_value()) {
     return absl::FailedPreconditionError(
-        environment.Has(kName)
+        environment.Has(kTfConfig)
             ? "TF_CONFIG is set but empty: unset it, or describe the cluster "
               "in it"
             : "TF_CONFIG is not set: describe the cluster in it");
   }
   ResolvedCluster resolved;
-  resolved.source = kName;
+  resolved.source = kTfConfig;
   const absl::Status status = ReadConfig(*text, overrides, resolved);
-  if (!status.ok()) return WithContext(status, kName);
+  if (!status.ok()) return WithContext(status, kTfConfig);
   return resolved;
 }
 

@@ -37,7 +37,7 @@ std::string With(const std::string& rest) {
 }
 
 // Reads and checks, as ClusterResolver::Resolve, without exceptions.
-absl::StatusOr<ResolvedCluster> Resolve(
+absl::StatusOr<ResolvedCluster> ResolveConfig(
     const std::string& text, const ClusterOverrides& overrides = {}) {
   absl::StatusOr<ResolvedCluster> resolved =
       ReadTfConfig(Config(text), overrides);
@@ -64,8 +64,8 @@ TEST(TfConfigTest, ClusterAndTask) {
 
 TEST(TfConfigTest, EveryRole) {
   for (const char* task : {"chief", "worker", "ps", "evaluator"}) {
-    const auto resolved = Resolve(With(R"("task": {"index": 0, "type": ")" +
-                                       std::string(task) + R"("})"));
+    const auto resolved = ResolveConfig(With(
+        R"("task": {"index": 0, "type": ")" + std::string(task) + R"("})"));
     ASSERT_OK(resolved);
     EXPECT_EQ(resolved->task->ToString(), std::string(task) + "/0");
   }
@@ -73,14 +73,14 @@ TEST(TfConfigTest, EveryRole) {
 
 TEST(TfConfigTest, IndexMayBeAText) {
   const auto resolved =
-      Resolve(With(R"("task": {"type": "worker", "index": "1"})"));
+      ResolveConfig(With(R"("task": {"type": "worker", "index": "1"})"));
   ASSERT_OK(resolved);
   EXPECT_THAT(resolved->task, Optional(TaskId{Role::kWorker, 1}));
 }
 
 TEST(TfConfigTest, SparseJob) {
   const auto resolved =
-      Resolve(R"({"cluster": {"chief": ["a:1"], "worker": {"4": "b:1"},
+      ResolveConfig(R"({"cluster": {"chief": ["a:1"], "worker": {"4": "b:1"},
                   "ps": ["d:1"]}, "task": {"type": "worker", "index": 4}})");
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->spec.task_address({Role::kWorker, 4}), "b:1");
@@ -88,14 +88,14 @@ TEST(TfConfigTest, SparseJob) {
 
 TEST(TfConfigTest, TaskMayBeMissing) {
   const auto resolved =
-      Resolve(R"({"cluster": )" + std::string(kCluster) + "}");
+      ResolveConfig(R"({"cluster": )" + std::string(kCluster) + "}");
   ASSERT_OK(resolved);
   EXPECT_EQ(resolved->task, std::nullopt);
 }
 
 // As Kubeflow and Vertex AI write it.
 TEST(TfConfigTest, KeysOfOthersAreAccepted) {
-  const auto resolved = Resolve(
+  const auto resolved = ResolveConfig(
       With(R"("task": {"type": "ps", "index": 0, "trial": "1", "cloud": "x"},
               "environment": "cloud", "rpc_layer": "grpc",
               "session_master": "", "job": {"scale_tier": "CUSTOM"})"));
@@ -104,8 +104,8 @@ TEST(TfConfigTest, KeysOfOthersAreAccepted) {
 }
 
 TEST(TfConfigTest, UnknownKeysAreWarnings) {
-  const auto resolved =
-      Resolve(With(R"("task": {"type": "ps", "index": 0, "idx": 1}, "tasks": 1,
+  const auto resolved = ResolveConfig(
+      With(R"("task": {"type": "ps", "index": 0, "idx": 1}, "tasks": 1,
               "rpc_layer": "grpc+loas")"));
   ASSERT_OK(resolved);
   EXPECT_THAT(resolved->warnings,
@@ -117,22 +117,23 @@ TEST(TfConfigTest, UnknownKeysAreWarnings) {
 
 TEST(TfConfigTest, OverridesAreEachForThemselves) {
   const std::string text = With(R"("task": {"type": "worker", "index": 1})");
-  EXPECT_THAT(Resolve(text, {.task_index = 0})->task,
+  EXPECT_THAT(ResolveConfig(text, {.task_index = 0})->task,
               Optional(TaskId{Role::kWorker, 0}));
-  EXPECT_THAT(Resolve(text, {.task_type = Role::kPs, .task_index = 0})->task,
-              Optional(TaskId{Role::kPs, 0}));
+  EXPECT_THAT(
+      ResolveConfig(text, {.task_type = Role::kPs, .task_index = 0})->task,
+      Optional(TaskId{Role::kPs, 0}));
   const ClusterSpec other({{Role::kChief, {"x:1"}},
                            {Role::kWorker, {"y:1", "z:1"}},
                            {Role::kPs, {"q:1"}}});
-  const auto replaced = Resolve(text, {.cluster = other});
+  const auto replaced = ResolveConfig(text, {.cluster = other});
   EXPECT_EQ(replaced->spec, other);
   EXPECT_THAT(replaced->task, Optional(TaskId{Role::kWorker, 1}));
 }
 
 TEST(TfConfigTest, OverrideOfTheTypeAloneKeepsTheIndex) {
   EXPECT_THAT(
-      Resolve(With(R"("task": {"type": "worker", "index": 1})"),
-              {.task_type = Role::kPs}),
+      ResolveConfig(With(R"("task": {"type": "worker", "index": 1})"),
+                    {.task_type = Role::kPs}),
       StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("ps/1 is not in")));
 }
 
@@ -142,7 +143,7 @@ TEST(TfConfigTest, WhatIsOverriddenIsNotRead) {
       .cluster = spec, .task_type = Role::kWorker, .task_index = 1};
   for (const char* text :
        {"{}", R"({"cluster": 1, "task": 2})", R"({"task": {}})"}) {
-    const auto resolved = Resolve(text, all);
+    const auto resolved = ResolveConfig(text, all);
     ASSERT_OK(resolved) << text;
     EXPECT_EQ(resolved->spec, spec);
     EXPECT_THAT(resolved->task, Optional(TaskId{Role::kWorker, 1}));
@@ -172,13 +173,13 @@ class BadTfConfigTest : public ::testing::TestWithParam<Mistake<std::string>> {
 };
 
 TEST_P(BadTfConfigTest, SaysWhatIsWrong) {
-  const auto resolved = Resolve(GetParam().input);
+  const auto resolved = ResolveConfig(GetParam().input);
   EXPECT_THAT(resolved, Reports(GetParam()));
   EXPECT_THAT(std::string(resolved.status().message()),
               ::testing::StartsWith("TF_CONFIG: "));
 }
 
-constexpr absl::StatusCode kOutOfRange = absl::StatusCode::kOutOfRange;
+using absl::StatusCode::kOutOfRange;
 constexpr char kTask[] = R"("task": {"type": "worker", "index": 0})";
 
 std::string Cluster(const std::string& cluster) {

@@ -9,29 +9,20 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/closure_queue_test.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
 namespace {
 
 using ::testing::AllOf;
+using testing::ClosurePtr;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kEver;
+using testing::NewClosure;
 using testing::StatusIs;
-using ClosurePtr = ClosureQueue::ClosurePtr;
-
-constexpr Duration kEver = Duration::max();
-
-ClosurePtr NewClosure(bool reads_only = false) {
-  static const auto kUpdates = std::make_shared<const FunctionInfo>(
-      FunctionInfo{.name = "f", .signature = "void()"});
-  static const auto kReads = std::make_shared<const FunctionInfo>(FunctionInfo{
-      .name = "r", .signature = "void()", .options = {.reads_only = true}});
-  auto closure = std::make_shared<Closure>();
-  closure->function = reads_only ? kReads : kUpdates;
-  return closure;
-}
 
 class ClosureQueueTest : public ::testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include "base/awake_time.h"
 #include "base/cancellation.h"
 #include "base/event.h"
+#include "base/list_first.h"
 #include "base/status.h"
 #include "coordinator/server_book.h"
 
@@ -26,7 +27,7 @@ constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 // The monitor looks at least this often, unless this process is stopped.
 constexpr Duration kLongestLook = std::chrono::seconds(2);
-constexpr size_t kMostListed = 10;
+constexpr size_t kMostTasksListed = 10;
 
 bool Answers(TaskState state) {
   return state == TaskState::kHealthy || state == TaskState::kRestarted;
@@ -34,18 +35,6 @@ bool Answers(TaskState state) {
 
 double Seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-std::string List(const std::vector<std::string>& items) {
-  const size_t shown = std::min(items.size(), kMostListed);
-  std::string text;
-  for (size_t i = 0; i < shown; ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ", ", items[i]);
-  }
-  if (shown < items.size()) {
-    absl::StrAppend(&text, " and ", items.size() - shown, " more");
-  }
-  return text;
 }
 
 }  // namespace
@@ -442,7 +431,8 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
     if (!without.empty()) {
       logger_.Warning(
           "the job goes on without {}: {} of {} servers hold the variables",
-          List(without), servers_.size() - without.size(), servers_.size());
+          ListFirst(without, kMostTasksListed),
+          servers_.size() - without.size(), servers_.size());
     }
     co_return without;
   }
@@ -461,7 +451,7 @@ Task<absl::StatusOr<std::vector<uint32_t>>> Dispatcher::Core::AwaitServers(
     if (!enough && so_far >= reminder) {
       reminder = so_far + options_.reminder;
       logger_.Warning("waiting for {} ({:.0f} s so far); {} in {:.0f} s",
-                      List(awaited), Seconds(so_far),
+                      ListFirst(awaited, kMostTasksListed), Seconds(so_far),
                       go_on_without ? "continuing without" : "giving up",
                       Seconds(timeout - so_far));
     }
@@ -619,7 +609,8 @@ std::string Dispatcher::Core::NoWorker() const {
                                ")"));
   }
   return all.empty() ? "the job has no workers"
-                     : absl::StrCat("no worker is ready: ", List(all));
+                     : absl::StrCat("no worker is ready: ",
+                                    ListFirst(all, kMostTasksListed));
 }
 
 void Dispatcher::Core::LookAtWorkers(MonotonicTime now) {

@@ -5,30 +5,20 @@
 #include <future>
 #include <thread>
 
-#include "coordinator/closure_queue.h"
+#include "coordinator/closure_queue_test.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
 namespace {
 
+using testing::ClosurePtr;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kEver;
+using testing::NewClosure;
 using testing::StatusIs;
-using ClosurePtr = ClosureQueue::ClosurePtr;
 
-constexpr Duration kEver = Duration::max();
 constexpr Duration kNow = Duration::zero();
-
-ClosurePtr NewClosure(bool reads_only, uint64_t step) {
-  auto info = std::make_shared<FunctionInfo>();
-  info->name = "f";
-  info->signature = "void()";
-  info->options.reads_only = reads_only;
-  auto closure = std::make_shared<Closure>();
-  closure->function = std::move(info);
-  closure->step = step;
-  return closure;
-}
 
 class HoldQueueTest : public ::testing::Test {
  protected:

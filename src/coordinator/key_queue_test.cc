@@ -4,25 +4,22 @@
 
 #include <thread>
 
-#include "coordinator/closure_queue.h"
+#include "coordinator/closure_queue_test.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
 namespace {
 
 using ::testing::AllOf;
+using testing::ClosurePtr;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kEver;
+using testing::NewClosure;
 using testing::StatusIs;
-using ClosurePtr = ClosureQueue::ClosurePtr;
 
-constexpr Duration kEver = Duration::max();
-
-ClosurePtr NewClosure(std::optional<uint64_t> key = std::nullopt) {
-  static const auto kFunction = std::make_shared<const FunctionInfo>(
-      FunctionInfo{.name = "f", .signature = "void()"});
-  auto closure = std::make_shared<Closure>();
-  closure->function = kFunction;
+ClosurePtr KeyedClosure(uint64_t key) {
+  ClosurePtr closure = NewClosure();
   closure->key = key;
   return closure;
 }
@@ -37,7 +34,7 @@ class KeyQueueTest : public ::testing::Test {
     queue_.KeysPublished(told_);
   }
   ClosurePtr Put(uint64_t key) {
-    ClosurePtr closure = NewClosure(key);
+    ClosurePtr closure = KeyedClosure(key);
     absl::StatusOr<bool> put = queue_.TryPut(closure);
     if (put.ok() && !*put && queue_.NumberKey(key)) {
       EXPECT_THAT(queue_.TryPut(closure), IsOkAndHolds(false));
@@ -108,7 +105,7 @@ TEST_F(KeyQueueTest, OneThatWasCancelledMakesWay) {
 
 TEST_F(KeyQueueTest, WhatMakesNoSenseIsRefused) {
   const ClosurePtr closure = Put(0);
-  EXPECT_THAT(queue_.TryPut(NewClosure(0)),
+  EXPECT_THAT(queue_.TryPut(KeyedClosure(0)),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        HasSubstr("step key 0 is scheduled already")));
   EXPECT_THAT(queue_.SkipKey(0), StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -119,10 +116,10 @@ TEST_F(KeyQueueTest, WhatMakesNoSenseIsRefused) {
                                  HasSubstr("Join first")));
   }
   queue_.Finish(queue_.Take(), {});
-  EXPECT_THAT(queue_.TryPut(NewClosure(0)),
+  EXPECT_THAT(queue_.TryPut(KeyedClosure(0)),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        HasSubstr("step key 0 is complete already")));
-  EXPECT_THAT(queue_.TryPut(NewClosure(1'000'000)),
+  EXPECT_THAT(queue_.TryPut(KeyedClosure(1'000'000)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("step key 1000000 is too far ahead"),
                              HasSubstr("1 is not complete"))));
@@ -136,7 +133,7 @@ TEST_F(KeyQueueTest, WhatMakesNoSenseIsRefused) {
 
 TEST_F(KeyQueueTest, RoundsAreRefused) {
   ASSERT_TRUE(queue_.SetRules({.replicas = 2, .sync = true}));
-  EXPECT_THAT(queue_.TryPut(NewClosure(0)),
+  EXPECT_THAT(queue_.TryPut(KeyedClosure(0)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("step key 0"), HasSubstr("Sync"))));
 }
@@ -144,7 +141,7 @@ TEST_F(KeyQueueTest, RoundsAreRefused) {
 TEST_F(KeyQueueTest, OneThatIsTooFarAheadWaitsForTheFirst) {
   const ClosurePtr first = Put(0);
   queue_.Take();
-  const ClosurePtr far = NewClosure(KeyLedger::kWindow);
+  const ClosurePtr far = KeyedClosure(KeyLedger::kWindow);
   EXPECT_THAT(queue_.TryPut(far), IsOkAndHolds(false));
   EXPECT_FALSE(queue_.NumberKey(*far->key));
   std::thread waiting([&] { queue_.AwaitPlace(*far); });
@@ -188,7 +185,7 @@ TEST_F(KeyQueueTest, WhileItIsNotKnownWhatIsCompleteNothingCanBeAsked) {
   ASSERT_OK(queue_.ResetKeys({.restoring = true}));
   for (const absl::Status& status :
        {queue_.IsComplete(0).status(), queue_.FirstIncomplete().status(),
-        queue_.SkipKey(0), queue_.TryPut(NewClosure(0)).status(),
+        queue_.SkipKey(0), queue_.TryPut(KeyedClosure(0)).status(),
         queue_.CheckNoPartialKey()}) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                  HasSubstr("Restore again")));
@@ -219,7 +216,7 @@ TEST_F(KeyQueueTest, AnotherLifeGoesOnWithTheSameSteps) {
   EXPECT_THAT(after.IsComplete(1), IsOkAndHolds(true));
   EXPECT_THAT(after.FirstIncomplete(), IsOkAndHolds(0));
   for (const uint64_t key : {2, 0}) {
-    const ClosurePtr closure = NewClosure(key);
+    const ClosurePtr closure = KeyedClosure(key);
     ASSERT_THAT(after.TryPut(closure), IsOkAndHolds(true));
     EXPECT_EQ(closure->step, key + 1);
   }

@@ -13,17 +13,17 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostListed = 5;
+constexpr size_t kMostNamesListed = 5;
 
 // Escaped, as they may be those of a file from anywhere.
-std::string List(const std::vector<std::string>& names) {
+std::string ListEscaped(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
+  for (size_t i = 0; i < std::min(names.size(), kMostNamesListed); ++i) {
     absl::StrAppend(&text, i == 0 ? "'" : ", '",
                     absl::Utf8SafeCHexEscape(names[i]), "'");
   }
-  if (names.size() > kMostListed) {
-    absl::StrAppend(&text, " and ", names.size() - kMostListed, " more");
+  if (names.size() > kMostNamesListed) {
+    absl::StrAppend(&text, " and ", names.size() - kMostNamesListed, " more");
   }
   return text;
 }
@@ -129,12 +129,12 @@ absl::StatusOr<VariableMatches> MatchVariables(
                      absl::StrJoin(others, "; ")));
   }
   if (!report.missing.empty() && !rules.allow_missing) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the ", source, " has no variable ", List(report.missing),
-                     report.unexpected.empty()
-                         ? ""
-                         : absl::StrCat(" (but ", List(report.unexpected), ")"),
-                     ": set allow_missing to leave them as they are"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the ", source, " has no variable ", ListEscaped(report.missing),
+        report.unexpected.empty()
+            ? ""
+            : absl::StrCat(" (but ", ListEscaped(report.unexpected), ")"),
+        ": set allow_missing to leave them as they are"));
   }
   return matches;
 }

@@ -5,17 +5,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace capstan {
 
-namespace {
-
-int64_t Seconds(Duration duration) {
-  return std::chrono::round<std::chrono::seconds>(duration).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ServerBook::ServerBook(std::function<bool(uint32_t)> serves, Duration timeout)
     : serves_(std::move(serves)), timeout_(timeout) {}
@@ -42,7 +37,7 @@ bool ServerBook::OnTask(const TaskEntry& entry, bool any) {
   if (server.silent && server.silence < timeout_) return other;
   if (!answers) {
     const std::string how_long =
-        server.silent ? absl::StrCat(" after ", Seconds(server.silence),
+        server.silent ? absl::StrCat(" after ", RoundedSeconds(server.silence),
                                      " s without an answer")
                       : "";
     server.lost = WithTask(
@@ -99,8 +94,8 @@ std::string ServerBook::Describe(const std::string& task,
                                  const Server& server) const {
   const Duration left = std::max<Duration>(timeout_ - server.silence, {});
   return absl::StrCat(task, " (", server.address, ") has not answered for ",
-                      Seconds(server.silence), " s; waiting another ",
-                      Seconds(left), " s for it");
+                      RoundedSeconds(server.silence), " s; waiting another ",
+                      RoundedSeconds(left), " s for it");
 }
 
 std::vector<std::string> ServerBook::AllSilent() const {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/gather.h"
 #include "dataset/operations.h"
 

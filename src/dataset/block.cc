@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/quote_text.h"
 
 namespace capstan {

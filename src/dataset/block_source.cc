@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {

@@ -2,7 +2,7 @@
 #include <mutex>
 #include <utility>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {
@@ -49,9 +49,9 @@ class ReplayCursor final : public Cursor {
   Run run_;
 };
 
-class RecordCursor final : public Cursor {
+class CachedCursor final : public Cursor {
  public:
-  RecordCursor(std::unique_ptr<Cursor> input, std::shared_ptr<Kept> kept)
+  CachedCursor(std::unique_ptr<Cursor> input, std::shared_ptr<Kept> kept)
       : input_(std::move(input)), kept_(std::move(kept)) {}
 
   Run Next(std::int64_t max) override {
@@ -135,7 +135,7 @@ class Cache final : public Recipe {
     if (Elements elements = kept_->Get()) {
       return std::make_unique<ReplayCursor>(std::move(elements));
     }
-    return std::make_unique<RecordCursor>(input_->Open(iteration), kept_);
+    return std::make_unique<CachedCursor>(input_->Open(iteration), kept_);
   }
   std::shared_ptr<const Table> OpenTable() const override {
     return std::make_shared<CacheTable>(input_->OpenTable());

@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 
 namespace capstan {
 namespace {
@@ -32,7 +32,7 @@ T Convert(double value) {
 }
 
 template <typename T>
-void Fill(Tensor& tensor, double value) {
+void FillWith(Tensor& tensor, double value) {
   const auto values = tensor.MutableValues<T>();
   std::fill(values.begin(), values.end(), Convert<T>(value));
 }
@@ -43,28 +43,28 @@ Tensor Filled(DType dtype, const Shape& shape, double value) {
   Tensor tensor = Tensor::Uninitialized(dtype, shape);
   switch (dtype) {
     case DType::kF32:
-      Fill<float>(tensor, value);
+      FillWith<float>(tensor, value);
       break;
     case DType::kF64:
-      Fill<double>(tensor, value);
+      FillWith<double>(tensor, value);
       break;
     case DType::kF16:
-      Fill<Float16>(tensor, value);
+      FillWith<Float16>(tensor, value);
       break;
     case DType::kBF16:
-      Fill<BFloat16>(tensor, value);
+      FillWith<BFloat16>(tensor, value);
       break;
     case DType::kI32:
-      Fill<std::int32_t>(tensor, value);
+      FillWith<std::int32_t>(tensor, value);
       break;
     case DType::kI64:
-      Fill<std::int64_t>(tensor, value);
+      FillWith<std::int64_t>(tensor, value);
       break;
     case DType::kU8:
-      Fill<std::uint8_t>(tensor, value);
+      FillWith<std::uint8_t>(tensor, value);
       break;
     case DType::kBool:
-      Fill<bool>(tensor, value);
+      FillWith<bool>(tensor, value);
       break;
   }
   return tensor;

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/hash.h"
-#include "dataset/cat.h"
 #include "dataset/csv_number.h"
 #include "dataset/csv_text.h"
 #include "dataset/quote_text.h"

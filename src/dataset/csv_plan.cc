@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/quote_text.h"
 
 namespace capstan {

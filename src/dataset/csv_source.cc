@@ -1,7 +1,7 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/csv_parser.h"
 #include "dataset/csv_plan.h"
 #include "dataset/operations.h"

@@ -22,9 +22,9 @@ namespace {
 using Uses = std::map<uint64_t, std::map<int64_t, int>>;
 
 // A run: a DataRanges, the tickets that are out, and what was used of them.
-class Run {
+class RangesRun {
  public:
-  explicit Run(const DataRangesOptions& options)
+  explicit RangesRun(const DataRangesOptions& options)
       : options_(options), ranges_(std::make_unique<DataRanges>(options)) {}
 
   size_t num_tickets() const { return tickets_.size(); }
@@ -147,7 +147,7 @@ class Run {
   std::optional<Saved> saved_;
 };
 
-void DoSomething(Run& run) {
+void DoSomething(RangesRun& run) {
   const int what = *rc::gen::weightedElement<int>(
       {{30, 0}, {20, 1}, {10, 2}, {3, 3}, {1, 4}, {1, 5}, {2, 6}});
   const auto which = [&] {
@@ -174,7 +174,7 @@ RC_GTEST_PROP(DataRangesModel, EveryExampleIsUsedOncePerEpoch, ()) {
   options.shuffle = *rc::gen::arbitrary<bool>();
   options.seed = *rc::gen::arbitrary<uint64_t>();
   options.drop_remainder = *rc::gen::arbitrary<bool>();
-  Run run(options);
+  RangesRun run(options);
   const int steps = *rc::gen::inRange(0, 300);
   for (int i = 0; i < steps; ++i) DoSomething(run);
   run.Finish();

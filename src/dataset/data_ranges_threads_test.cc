@@ -17,11 +17,13 @@ using ::testing::Each;
 constexpr int kThreads = 4;
 
 // How often each example of an epoch was used, counted by all threads.
-using Uses = std::vector<std::atomic<int>>;
+using UseCounts = std::vector<std::atomic<int>>;
 
-std::vector<int> Counts(const Uses& uses) { return {uses.begin(), uses.end()}; }
+std::vector<int> Counts(const UseCounts& uses) {
+  return {uses.begin(), uses.end()};
+}
 
-void Use(const DataRange& range, Uses& uses) {
+void Use(const DataRange& range, UseCounts& uses) {
   for (int64_t i = range.begin; i < range.end; ++i) {
     ++uses[static_cast<size_t>(i)];
   }
@@ -30,7 +32,7 @@ void Use(const DataRange& range, Uses& uses) {
 TEST(DataRangesThreadsTest, EveryExampleIsUsedOnce) {
   constexpr int64_t kExamples = 20'000;
   DataRanges ranges({.examples = kExamples, .batch = 3, .shuffle = true});
-  std::vector<Uses> uses;
+  std::vector<UseCounts> uses;
   uses.emplace_back(kExamples);
   uses.emplace_back(kExamples);
   std::latch start(kThreads);

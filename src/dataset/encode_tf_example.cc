@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/cat.h"
 #include "capstan/dataset.h"
-#include "dataset/cat.h"
 
 namespace capstan {
 namespace {

@@ -1,9 +1,9 @@
 #include <string>
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/dataset.h"
 #include "dataset/block.h"
-#include "dataset/cat.h"
 #include "dataset/quote_text.h"
 
 namespace capstan {

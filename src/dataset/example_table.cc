@@ -1,7 +1,7 @@
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/dataset.h"
-#include "dataset/cat.h"
 #include "dataset/recipe.h"
 
 namespace capstan {

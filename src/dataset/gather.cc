@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/quote_text.h"
 #include "dataset/same_columns.h"
 

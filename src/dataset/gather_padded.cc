@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/convert_value.h"
 #include "dataset/gather.h"
 #include "dataset/quote_text.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/cat.h"
 #include "base/error.h"
-#include "dataset/cat.h"
 #include "dataset/input_stream.h"
 #include "dataset/loaded_source.h"
 #include "dataset/operations.h"
@@ -17,10 +17,6 @@ namespace capstan {
 namespace {
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;
-
-[[noreturn]] void Damaged(const std::string& path, std::string_view reason) {
-  throw Error(ErrorCode::kDataLoss, Cat(path, ": ", reason));
-}
 
 // The next bytes of a header; zeros where the file has none, and false.
 template <std::size_t kSize>

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/open_files.h"
-#include "dataset/cat.h"
 
 namespace capstan {
 namespace {

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
-#include "dataset/cat.h"
+#include "capstan/error.h"
 #include "dataset/input_file.h"
 
 namespace capstan {
@@ -155,6 +156,10 @@ absl::StatusOr<bool> InputStream::NextMember() {
                    stream.avail_in);
   // Anything else, such as the zeros that tapes are padded with, is ignored.
   return IsGzip(rest) && inflateReset(&stream) == Z_OK;
+}
+
+void Damaged(const std::string& path, std::string_view reason) {
+  throw Error(ErrorCode::kDataLoss, Cat(path, ": ", reason));
 }
 
 }  // namespace capstan

@@ -49,4 +49,7 @@ class InputStream {
   std::unique_ptr<Inflater> inflater_;  // if it is compressed
 };
 
+// Throws DataLoss: what the file says of itself cannot be.
+[[noreturn]] void Damaged(const std::string& path, std::string_view reason);
+
 }  // namespace capstan

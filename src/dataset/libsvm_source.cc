@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/csv_text.h"
 #include "dataset/operations.h"
 #include "dataset/quote_text.h"

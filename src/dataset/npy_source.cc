@@ -2,8 +2,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/error.h"
-#include "dataset/cat.h"
 #include "dataset/input_stream.h"
 #include "dataset/loaded_source.h"
 #include "dataset/operations.h"
@@ -14,11 +14,7 @@
 namespace capstan {
 namespace {
 
-[[noreturn]] void Damaged(const std::string& path, std::string_view reason) {
-  throw Error(ErrorCode::kDataLoss, Cat(path, ": ", reason));
-}
-
-NpyHeader ReadHeader(const std::string& path, InputStream& file) {
+NpyHeader ReadNpyFileHeader(const std::string& path, InputStream& file) {
   absl::StatusOr<NpyHeader> header =
       ReadNpyHeader([&file](MutableBytes buffer) { return file.Read(buffer); });
   ThrowIfError(WithContext(header.status(), path));
@@ -29,7 +25,7 @@ NpyHeader ReadHeader(const std::string& path, InputStream& file) {
 std::shared_ptr<const Block> Load(const std::string& path,
                                   const std::string& name) {
   const auto file = ValueOrThrow(InputStream::Open(path));
-  const NpyHeader header = ReadHeader(path, *file);
+  const NpyHeader header = ReadNpyFileHeader(path, *file);
   Buffer stored = ValueOrThrow(file->ReadRest(StoredBytes(header)));
   absl::StatusOr<Tensor> made = MakeNpyTensor(header, std::move(stored));
   ThrowIfError(WithContext(made.status(), path));
@@ -46,7 +42,7 @@ std::shared_ptr<const Block> Load(const std::string& path,
 RecipePtr MakeNpy(std::string path, std::string name) {
   auto count = [path] {
     const auto file = ValueOrThrow(InputStream::Open(path));
-    return ReadHeader(path, *file).shape.num_rows();
+    return ReadNpyFileHeader(path, *file).shape.num_rows();
   };
   return MakeLoaded(
       path, [path, name = std::move(name)] { return Load(path, name); },

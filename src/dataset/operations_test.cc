@@ -21,16 +21,6 @@ Example Plus(const Example& example, std::int64_t more) {
   return Number(ValueOf(example) + more);
 }
 
-// The numbers below `end`, and how many of them were asked for.
-Dataset Counted(std::int64_t end, std::atomic<std::int64_t>& asked) {
-  return Dataset::FromGenerator([end, &asked] {
-    return [end, &asked, next = std::int64_t{0}]() mutable {
-      ++asked;
-      return next < end ? std::optional(Number(next++)) : std::nullopt;
-    };
-  });
-}
-
 TEST(DatasetTest, Range) {
   EXPECT_THAT(ValuesOf(Dataset::Range(2, 5)), ElementsAre(2, 3, 4));
   EXPECT_THAT(ValuesOf(Dataset::Range(5, 0, -2)), ElementsAre(5, 3, 1));

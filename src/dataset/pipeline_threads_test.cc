@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -42,15 +41,6 @@ void Until(const Condition& condition) {
 }
 
 Example Square(const Example& e) { return Number(ValueOf(e) * ValueOf(e)); }
-
-Dataset Counted(std::int64_t end, std::atomic<std::int64_t>& asked) {
-  return Dataset::FromGenerator([end, &asked] {
-    return [end, &asked, next = std::int64_t{0}]() mutable {
-      ++asked;
-      return next < end ? std::optional(Number(next++)) : std::nullopt;
-    };
-  });
-}
 
 TEST(ParallelMapTest, KeepsTheOrder) {
   const Dataset dataset = Dataset::Range(0, 2000);

@@ -4,7 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "dataset/cat.h"
+#include "base/cat.h"
 
 namespace capstan {
 

@@ -1,9 +1,11 @@
 // Reads whole datasets, and writes the files they are read from. Test-only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,16 @@ std::vector<T> Elements(const Tensor& tensor) {
 
 inline Example Number(std::int64_t value) {
   return Example{{"value", Tensor::Scalar(value)}};
+}
+
+// The numbers below `end`, and how many of them were asked for.
+inline Dataset Counted(std::int64_t end, std::atomic<std::int64_t>& asked) {
+  return Dataset::FromGenerator([end, &asked] {
+    return [end, &asked, next = std::int64_t{0}]() mutable {
+      ++asked;
+      return next < end ? std::optional(Number(next++)) : std::nullopt;
+    };
+  });
 }
 
 inline void WriteText(const std::string& path, std::string_view content) {

@@ -1,7 +1,7 @@
 #include "dataset/recipe.h"
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 
 namespace capstan {
 

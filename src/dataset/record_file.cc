@@ -5,15 +5,15 @@
 #include <span>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/error.h"
-#include "dataset/cat.h"
 #include "dataset/input_file.h"
 
 namespace capstan {
 namespace {
 
 // Small enough for the second-level cache, large enough for few system calls.
-constexpr std::size_t kChunk = std::size_t{256} << 10;
+constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 
 std::unique_ptr<char[]> NewBuffer(std::size_t capacity) {
   return std::make_unique_for_overwrite<char[]>(capacity + kSlack);
@@ -22,7 +22,8 @@ std::unique_ptr<char[]> NewBuffer(std::size_t capacity) {
 // No more than a small file needs; one byte more shows that it has ended.
 std::size_t CapacityFor(const ReadableFile& file) {
   const auto size = ValueOrThrow(file.Size());
-  return static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, size + 1));
+  return static_cast<std::size_t>(
+      std::min<std::uint64_t>(kChunkBytes, size + 1));
 }
 
 }  // namespace

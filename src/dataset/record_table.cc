@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/error.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/input_file.h"
 #include "dataset/only_errors.h"
 #include "dataset/record_file.h"

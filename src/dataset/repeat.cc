@@ -1,8 +1,8 @@
 #include <utility>
 
+#include "base/cat.h"
 #include "base/checked_math.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/operations.h"
 
 namespace capstan {

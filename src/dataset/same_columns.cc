@@ -1,7 +1,7 @@
 #include "dataset/same_columns.h"
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/quote_text.h"
 
 namespace capstan {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/operations.h"
 #include "dataset/skip.h"
 #include "dataset/subset.h"

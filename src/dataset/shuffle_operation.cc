@@ -2,8 +2,8 @@
 #include <atomic>
 #include <utility>
 
+#include "base/cat.h"
 #include "base/random.h"
-#include "dataset/cat.h"
 #include "dataset/operations.h"
 #include "dataset/shuffle.h"
 #include "dataset/subset.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/cat.h"
+#include "base/cat.h"
 #include "dataset/recipe.h"
 
 namespace capstan {

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/convert_value.h"
 #include "dataset/proto_reader.h"
 

@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/cat.h"
 #include "capstan/error.h"
-#include "dataset/cat.h"
 #include "dataset/operations.h"
 #include "dataset/records.h"
 #include "dataset/tf_example.h"

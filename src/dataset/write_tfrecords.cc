@@ -13,7 +13,7 @@ namespace {
 
 absl::Status Write(const std::string& path,
                    std::span<const std::string> records) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   const std::filesystem::path where(path);
   const std::string directory = where.parent_path().string();
   auto files = PosixFileSystem::Open(directory.empty() ? "." : directory);
@@ -24,7 +24,7 @@ absl::Status Write(const std::string& path,
   std::string pending;
   for (const std::string& record : records) {
     AppendTfRecord(record, pending);
-    if (pending.size() < kChunk) continue;
+    if (pending.size() < kBufferBytes) continue;
     CAPSTAN_RETURN_IF_ERROR((*file)->Append(AsBytes(pending)));
     pending.clear();
   }

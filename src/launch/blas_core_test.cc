@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/cpu_features_test.h"
+
 namespace capstan {
 namespace {
 
-constexpr CpuFeatures kOld = {};
-constexpr CpuFeatures kAvx2 = {.avx2_and_fma = true};
-constexpr CpuFeatures kAvx512 = {.avx2_and_fma = true, .avx512 = true};
+using testing::kAvx2;
+using testing::kAvx512;
+using testing::kOld;
 
 TEST(BlasCoreTest, FitsTheCpu) {
   EXPECT_EQ(OpenBlasCoreFor(kOld), "");

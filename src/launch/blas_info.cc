@@ -91,7 +91,7 @@ double Measure(Sgemm sgemm) {
   return best;
 }
 
-double Promise(const CpuFeatures& cpu) {
+double ExpectedGflops(const CpuFeatures& cpu) {
   if (cpu.avx512) return 128;
   return cpu.avx2_and_fma ? 64 : 16;
 }
@@ -179,10 +179,11 @@ BlasVerdict Judge(const BlasInfo& blas, const CpuFeatures& cpu) {
     verdict.remedy = fmt::format(
         "several times slower than this CPU, which has {}; set {}={}",
         Describe(cpu), kBlasCoreVariable, better);
-  } else if (blas.gflops > 0 && blas.gflops < Promise(cpu) * kSlowFraction) {
+  } else if (blas.gflops > 0 &&
+             blas.gflops < ExpectedGflops(cpu) * kSlowFraction) {
     verdict.remedy = fmt::format(
         "a CPU with {} does {:.0f} on one core; {}", Describe(cpu),
-        Promise(cpu),
+        ExpectedGflops(cpu),
         blas.library == BlasLibrary::kOther
             ? kInstall
             : "see what else runs here, and whether the container has a "

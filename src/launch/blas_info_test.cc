@@ -3,14 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launch/cpu_features_test.h"
+
 namespace capstan {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr CpuFeatures kAvx512 = {.avx2_and_fma = true, .avx512 = true};
-constexpr CpuFeatures kAvx2 = {.avx2_and_fma = true};
-constexpr CpuFeatures kOld = {};
+using testing::kAvx2;
+using testing::kAvx512;
+using testing::kOld;
 
 BlasInfo OpenBlas(const char* core, double gflops) {
   return {.library = BlasLibrary::kOpenBlas,

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launch/cpu_features_test.h"
+
 namespace capstan {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr CpuFeatures kAvx512 = {.avx2_and_fma = true, .avx512 = true};
+using testing::kAvx512;
 
 TEST(CheckBlasTest, FastOne) {
   const Findings findings = CheckBlas(

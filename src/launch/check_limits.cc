@@ -35,7 +35,7 @@ FindingLevel LevelOf(uint64_t value, uint64_t least, uint64_t good) {
 }
 
 // `remedy` is dropped if all is well.
-Finding Found(FindingLevel level, std::string what, std::string remedy) {
+Finding MakeFinding(FindingLevel level, std::string what, std::string remedy) {
   if (level == FindingLevel::kOk) remedy.clear();
   return {level, std::move(what), std::move(remedy)};
 }
@@ -48,7 +48,7 @@ Finding CheckOpenFiles(const MachineFacts& facts, int tasks) {
   // Tasks raise the limit themselves, as far as they may.
   const uint64_t limit =
       std::max(*facts.open_files, facts.open_files_hard.value_or(0));
-  return Found(
+  return MakeFinding(
       LevelOf(limit, least, wanted),
       fmt::format("open files: a task may have {} at once", CountText(limit)),
       fmt::format("ask an administrator to allow {} (nofile in "
@@ -57,7 +57,7 @@ Finding CheckOpenFiles(const MachineFacts& facts, int tasks) {
 }
 
 Finding CheckThreads(const MachineFacts& facts) {
-  return Found(
+  return MakeFinding(
       LevelOf(*facts.threads, 0, kGoodThreads),
       fmt::format("threads: at most {} at once", CountText(*facts.threads)),
       fmt::format("allow {}: ulimit -u, or TasksMax= of systemd, or "
@@ -66,7 +66,7 @@ Finding CheckThreads(const MachineFacts& facts) {
 }
 
 Finding CheckMemory(const MachineFacts& facts) {
-  return Found(
+  return MakeFinding(
       LevelOf(*facts.memory_bytes, kLeastMemory, kGoodMemory),
       fmt::format("memory: {} available", SizeText(*facts.memory_bytes)),
       "end what else runs here, or give the machine or container more");
@@ -75,7 +75,7 @@ Finding CheckMemory(const MachineFacts& facts) {
 Finding CheckBacklog(const MachineFacts& facts, int tasks) {
   const uint64_t wanted =
       std::max(2 * static_cast<uint64_t>(tasks), kGoodBacklog);
-  return Found(
+  return MakeFinding(
       LevelOf(*facts.somaxconn, 0, wanted),
       fmt::format("connections: {} may wait to be accepted", *facts.somaxconn),
       "when many tasks start at once some will have to try again; "
@@ -90,10 +90,10 @@ Findings CheckFolder(const MachineFacts& facts) {
              "your own"}};
   }
   if (!facts.disk_bytes) return {};
-  return {Found(LevelOf(*facts.disk_bytes, kLeastDisk, kGoodDisk),
-                fmt::format("folder '{}': writable, {} free", facts.folder,
-                            SizeText(*facts.disk_bytes)),
-                "free some of that disk, or go to another")};
+  return {MakeFinding(LevelOf(*facts.disk_bytes, kLeastDisk, kGoodDisk),
+                      fmt::format("folder '{}': writable, {} free",
+                                  facts.folder, SizeText(*facts.disk_bytes)),
+                      "free some of that disk, or go to another")};
 }
 
 }  // namespace

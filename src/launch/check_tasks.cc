@@ -48,7 +48,7 @@ Finding NotThere(const TaskProbe& probe, bool job_runs, Duration timeout) {
           "no task of the job answers: start it, if it should run"};
 }
 
-Finding Describe(const TaskProbe& probe, bool job_runs, Duration timeout) {
+Finding DescribeProbe(const TaskProbe& probe, bool job_runs, Duration timeout) {
   if (probe.status.ok()) return Answered(probe);
   const std::string message(probe.status.message());
   if (probe.refused()) {
@@ -71,7 +71,7 @@ Findings CheckTasks(const std::vector<TaskProbe>& probes, Duration timeout) {
                   [](const TaskProbe& probe) { return probe.status.ok(); });
   Findings findings;
   for (const TaskProbe& probe : probes) {
-    findings.push_back(Describe(probe, job_runs, timeout));
+    findings.push_back(DescribeProbe(probe, job_runs, timeout));
   }
   return findings;
 }

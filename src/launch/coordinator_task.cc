@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-constexpr Duration kGrace = std::chrono::milliseconds(500);
+constexpr Duration kCoordinatorGrace = std::chrono::milliseconds(500);
 
 // Makes the empty file, unless `path` is empty.
 absl::Status Touch(const std::string& path) {
@@ -94,7 +94,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
 
 CoordinatorTask::~CoordinatorTask() {
   desk_->Close();
-  host_->Shutdown(kGrace);
+  host_->Shutdown(kCoordinatorGrace);
   const auto destroy = [this] { roster_ = nullptr; };
   CallOn(host_->executor(), destroy);
   host_->StopThreads();

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr TaskId kChief{Role::kChief, 0};
 constexpr TaskId kServer{Role::kPs, 0};
 
 TaskFailure Failure(TaskId task, const std::string& how,
@@ -38,7 +37,7 @@ TEST(FailureListTest, NothingToSay) {
 TEST(FailureListTest, TheChiefHasTheLastWord) {
   FailureList failures;
   failures.Add(Failure(kServer, "died", {"hello"}));
-  failures.Add(Failure(kChief, "failed", {"lost ps/0", "bye"}));
+  failures.Add(Failure({Role::kChief, 0}, "failed", {"lost ps/0", "bye"}));
   failures.Add(Failure({Role::kWorker, 3}, "gave up", {"no chief"}));
   EXPECT_THAT(
       Lines(failures),
@@ -51,7 +50,7 @@ TEST(FailureListTest, TheChiefHasTheLastWord) {
 TEST(FailureListTest, AnEmptyLogIsNotShown) {
   FailureList failures;
   failures.Add(Failure(kServer, "died"));
-  failures.Add(Failure(kChief, "failed", {"", "  \t", "\r"}));
+  failures.Add(Failure({Role::kChief, 0}, "failed", {"", "  \t", "\r"}));
   EXPECT_THAT(Lines(failures),
               ElementsAre("first failure: ps/0 died; it wrote nothing",
                           "then chief/0 failed; it wrote nothing"));

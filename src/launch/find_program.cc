@@ -9,13 +9,13 @@
 namespace capstan {
 namespace {
 
-enum class Found { kNothing, kNotExecutable, kProgram };
+enum class ProgramKind { kNothing, kNotExecutable, kProgram };
 
-Found LookAt(const std::string& path) {
+ProgramKind LookAt(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) return Found::kNothing;
+  if (stat(path.c_str(), &info) != 0) return ProgramKind::kNothing;
   const bool runs = S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
-  return runs ? Found::kProgram : Found::kNotExecutable;
+  return runs ? ProgramKind::kProgram : ProgramKind::kNotExecutable;
 }
 
 absl::Status NotExecutable(const std::string& path) {
@@ -43,9 +43,10 @@ absl::StatusOr<std::string> FindProgram(std::string_view name,
   }
   std::string refused;
   for (const std::string& candidate : candidates) {
-    const Found found = LookAt(candidate);
-    if (found == Found::kProgram) return candidate;
-    if (found == Found::kNotExecutable && refused.empty()) refused = candidate;
+    const ProgramKind found = LookAt(candidate);
+    if (found == ProgramKind::kProgram) return candidate;
+    if (found == ProgramKind::kNotExecutable && refused.empty())
+      refused = candidate;
   }
   if (!refused.empty()) return NotExecutable(refused);
   const bool is_path = name.find('/') != std::string_view::npos;

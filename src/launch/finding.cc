@@ -33,19 +33,20 @@ std::string ToLine(const Finding& finding) {
 }
 
 std::string ToJson(const Findings& findings) {
-  using Json = nlohmann::ordered_json;
-  Json list = Json::array();
+  using OrderedJson = nlohmann::ordered_json;
+  OrderedJson list = OrderedJson::array();
   for (const Finding& finding : findings) {
-    list.push_back(Json{
+    list.push_back(OrderedJson{
         {"level", absl::AsciiStrToLower(std::string(LevelName(finding.level)))},
         {"what", finding.what},
         {"remedy", finding.remedy}});
   }
-  const Json all = {{"findings", std::move(list)},
-                    {"problems", Count(findings, FindingLevel::kProblem)},
-                    {"warnings", Count(findings, FindingLevel::kWarning)}};
+  const OrderedJson all = {
+      {"findings", std::move(list)},
+      {"problems", Count(findings, FindingLevel::kProblem)},
+      {"warnings", Count(findings, FindingLevel::kWarning)}};
   // What the system or a file says need not be UTF-8.
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 int Count(const Findings& findings, FindingLevel level) {

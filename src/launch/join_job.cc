@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-constexpr TaskId kChief{Role::kChief, 0};
+constexpr TaskId kTheChief{Role::kChief, 0};
 
 // Chooses the address of the worker, and checks that the worker may listen.
 absl::Status ChooseAddress(const JoinJobOptions& options,
@@ -75,7 +75,7 @@ absl::StatusOr<JoinReply> AskChief(const JoinJobOptions& options,
   CAPSTAN_RETURN_IF_ERROR(client.status());
   absl::StatusOr<std::string> body =
       RunOn((*client)->executor(),
-            (*client)->Send(kChief, Method::kJobJoin,
+            (*client)->Send(kTheChief, Method::kJobJoin,
                             EncodeJoinRequest(JoinRequest{address})));
   CAPSTAN_RETURN_IF_ERROR(body.status());
   return DecodeJoinReply(*body);

@@ -17,7 +17,7 @@ namespace capstan {
 namespace {
 
 // How long the last answers may take to leave, at the end of the job.
-constexpr Duration kGrace = std::chrono::milliseconds(500);
+constexpr Duration kMemberGrace = std::chrono::milliseconds(500);
 
 uint64_t MemoryFor(const TaskOptions& options) {
   if (options.memory_bytes != 0) return options.memory_bytes;
@@ -129,7 +129,7 @@ absl::Status MemberTask::Join() {
   absl::Status status = RunOn(host_->executor(), member_->Run());
   if (worker_ != nullptr) unended_ = worker_->Leave(kFunctionGrace);
   // One that does not end keeps its call, which this would wait for.
-  if (unended_ == 0) host_->Shutdown(kGrace);
+  if (unended_ == 0) host_->Shutdown(kMemberGrace);
   return WithTask(status, host_->name());
 }
 

@@ -23,7 +23,7 @@ using ::capstan::testing::TempDir;
 // 2023-11-14 22:13:20.5 UTC.
 constexpr WallTime kNow(std::chrono::milliseconds(1'700'000'000'500));
 
-int ModeOf(const std::string& path) {
+int PermissionsOf(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : -1;
 }
@@ -36,10 +36,10 @@ TEST(RunFolderTest, IsForTheUserAlone) {
   ASSERT_OK(folder->CreateLog({Role::kWorker, 1}));
   const std::string log = folder->LogPath({Role::kWorker, 1});
   EXPECT_EQ(log, "runs/20231114-221320-1778/logs/worker-1.log");
-  EXPECT_EQ(ModeOf(dir / log), 0600);
-  EXPECT_EQ(ModeOf(dir / "runs"), 0700);
-  EXPECT_EQ(ModeOf(dir / folder->path()), 0700);
-  EXPECT_EQ(ModeOf(dir / (folder->path() + "/logs")), 0700);
+  EXPECT_EQ(PermissionsOf(dir / log), 0600);
+  EXPECT_EQ(PermissionsOf(dir / "runs"), 0700);
+  EXPECT_EQ(PermissionsOf(dir / folder->path()), 0700);
+  EXPECT_EQ(PermissionsOf(dir / (folder->path() + "/logs")), 0700);
 }
 
 TEST(RunFolderTest, OthersCanReadTheCluster) {
@@ -51,7 +51,7 @@ TEST(RunFolderTest, OthersCanReadTheCluster) {
                           {Role::kPs, {"127.0.0.1:7002"}}});
   ASSERT_OK(folder->WriteCluster(spec, "0123456789"));
   const std::string file = dir / (folder->path() + "/cluster.yaml");
-  EXPECT_EQ(ModeOf(file), 0600);
+  EXPECT_EQ(PermissionsOf(file), 0600);
   const ResolvedCluster read =
       FileClusterResolver(file, {}, Environment()).Resolve();
   EXPECT_EQ(read.spec, spec);
@@ -73,7 +73,7 @@ TEST(RunFolderTest, RunsMayBeALink) {
   const TempDir disk;
   std::filesystem::create_directory_symlink(disk.path(), dir / "runs");
   ASSERT_OK(RunFolder::Create(dir.path(), kNow, 1));
-  EXPECT_EQ(ModeOf(disk / "20231114-221320-1/logs"), 0700);
+  EXPECT_EQ(PermissionsOf(disk / "20231114-221320-1/logs"), 0700);
 }
 
 TEST(RunFolderTest, TwoRunsDoNotShareAFolder) {

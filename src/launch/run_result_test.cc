@@ -16,10 +16,10 @@ using ::capstan::testing::StatusIs;
 using ::capstan::testing::TempDir;
 
 // 2023-11-14 22:13:20.5 UTC.
-constexpr WallTime kNow(std::chrono::milliseconds(1'700'000'000'500));
+constexpr WallTime kEnd(std::chrono::milliseconds(1'700'000'000'500));
 
 TEST(RunResultTest, IsReadAsItWasWritten) {
-  const RunResult result = {137, EndText(kNow), "ps/0 was killed\nby SIGKILL"};
+  const RunResult result = {137, EndText(kEnd), "ps/0 was killed\nby SIGKILL"};
   const std::string text = FormatRunResult(result);
   EXPECT_EQ(text,
             "exit_code: 137\nended: 2023-11-14 22:13:20 UTC\n"
@@ -33,7 +33,7 @@ TEST(RunResultTest, IsReadAsItWasWritten) {
 
 TEST(RunResultTest, NothingFailed) {
   const absl::StatusOr<RunResult> read =
-      ParseRunResult(FormatRunResult({0, EndText(kNow), ""}));
+      ParseRunResult(FormatRunResult({0, EndText(kEnd), ""}));
   ASSERT_OK(read);
   EXPECT_EQ(read->exit_code, 0);
   EXPECT_EQ(read->reason, "");
@@ -52,11 +52,11 @@ TEST(RunResultTest, WhatIsNoResult) {
 
 TEST(RunResultTest, IsInTheFolderOfTheRun) {
   const TempDir dir;
-  absl::StatusOr<RunFolder> folder = RunFolder::Create(dir.path(), kNow, 1778);
+  absl::StatusOr<RunFolder> folder = RunFolder::Create(dir.path(), kEnd, 1778);
   ASSERT_OK(folder);
   const std::string cluster = dir / (folder->path() + "/cluster.yaml");
   EXPECT_THAT(ReadRunResult(cluster), StatusIs(absl::StatusCode::kNotFound));
-  ASSERT_OK(folder->WriteResult({3, EndText(kNow), "oops"}));
+  ASSERT_OK(folder->WriteResult({3, EndText(kEnd), "oops"}));
   const absl::StatusOr<RunResult> read = ReadRunResult(cluster);
   ASSERT_OK(read);
   EXPECT_EQ(read->exit_code, 3);

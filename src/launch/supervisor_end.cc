@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/list_first.h"
 #include "launch/supervisor.h"
 #include "launch/task_exit.h"
 
@@ -21,6 +22,8 @@ namespace {
 constexpr Duration kKillGrace = std::chrono::seconds(5);
 // For a terminal that is stuck, after Ctrl-C.
 constexpr Duration kFlushGrace = std::chrono::milliseconds(300);
+
+constexpr size_t kMostListed = 5;
 
 double Seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -38,17 +41,6 @@ std::string NameOf(const TaskProcess& process) {
 std::string_view MissingName(Role role, bool last) {
   if (role == Role::kWorker) return "a worker";
   return last ? "a parameter server" : "its variables";
-}
-
-std::string List(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 5;
-  const size_t shown = std::min(names.size(), kShown);
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
-  if (shown < names.size()) {
-    text += fmt::format(" and {} more", names.size() - shown);
-  }
-  return text;
 }
 
 }  // namespace
@@ -173,7 +165,7 @@ std::string Supervisor::NamesOfLeft() const {
   for (const Watched& watched : tasks_) {
     if (!watched.process.gone()) left.push_back(NameOf(watched.process));
   }
-  return List(left);
+  return ListFirst(left, kMostListed);
 }
 
 std::string Supervisor::NamesOfOthersLeft() const {
@@ -184,7 +176,7 @@ std::string Supervisor::NamesOfOthersLeft() const {
       left.push_back(NameOf(process));
     }
   }
-  return List(left);
+  return ListFirst(left, kMostListed);
 }
 
 std::string Supervisor::reason() const {

@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-using Json = nlohmann::json;
+using BlasJson = nlohmann::json;
 
 constexpr char kFile[] = "libblas.so.3";
 
@@ -33,16 +33,16 @@ absl::StatusOr<BlasInfo> LoadAndProbeBlas() {
 }
 
 std::string ToJson(const BlasInfo& blas) {
-  return Json{{"library", static_cast<int>(blas.library)},
-              {"path", blas.path},
-              {"core", blas.core},
-              {"threads", blas.threads},
-              {"gflops", blas.gflops}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return BlasJson{{"library", static_cast<int>(blas.library)},
+                  {"path", blas.path},
+                  {"core", blas.core},
+                  {"threads", blas.threads},
+                  {"gflops", blas.gflops}}
+      .dump(-1, ' ', false, BlasJson::error_handler_t::replace);
 }
 
 absl::StatusOr<BlasInfo> ParseBlasInfo(std::string_view json) {
-  const Json value = Json::parse(json, nullptr, false);
+  const BlasJson value = BlasJson::parse(json, nullptr, false);
   BlasInfo blas;
   try {
     const int library = value.at("library").get<int>();
@@ -54,7 +54,7 @@ absl::StatusOr<BlasInfo> ParseBlasInfo(std::string_view json) {
     value.at("core").get_to(blas.core);
     value.at("threads").get_to(blas.threads);
     value.at("gflops").get_to(blas.gflops);
-  } catch (const Json::exception& error) {
+  } catch (const BlasJson::exception& error) {
     return absl::InvalidArgumentError(error.what());
   }
   return blas;

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 6> kReplaced = {
 constexpr std::array<std::string_view, 3> kThreads = {
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "CAPSTAN_COMPUTE_THREADS"};
 
-std::string_view NameOf(std::string_view entry) {
+std::string_view VariableNameOf(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
 
@@ -36,9 +36,10 @@ bool IsReplaced(std::string_view name, const TaskEnvironmentOptions& options) {
 }
 
 bool Has(const std::vector<std::string>& environment, std::string_view name) {
-  return std::any_of(
-      environment.begin(), environment.end(),
-      [name](const std::string& entry) { return NameOf(entry) == name; });
+  return std::any_of(environment.begin(), environment.end(),
+                     [name](const std::string& entry) {
+                       return VariableNameOf(entry) == name;
+                     });
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ std::vector<std::string> TaskEnvironment(
     const TaskEnvironmentOptions& options) {
   std::vector<std::string> environment;
   for (const std::string& entry : options.inherited) {
-    if (!IsReplaced(NameOf(entry), options)) environment.push_back(entry);
+    if (!IsReplaced(VariableNameOf(entry), options))
+      environment.push_back(entry);
   }
   environment.push_back(fmt::format(
       R"(TF_CONFIG={{"cluster":{},"task":{{"type":"{}","index":{}}}}})",

@@ -7,14 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace capstan {
 namespace {
-
-int64_t Seconds(Duration duration) {
-  return std::chrono::round<std::chrono::seconds>(duration).count();
-}
 
 uint64_t Milliseconds(Duration duration) {
   return static_cast<uint64_t>(
@@ -176,7 +173,7 @@ Member::Outlook Member::LookForFirst(MonotonicTime now) {
     return {kNever,
             absl::UnavailableError(absl::StrCat(
                 "no coordinator has called within ",
-                Seconds(options_.start_timeout), " s: ",
+                RoundedSeconds(options_.start_timeout), " s: ",
                 away.empty() ? "start the chief, or check that its cluster "
                                "description has this task's address"
                              : away))};
@@ -185,8 +182,8 @@ Member::Outlook Member::LookForFirst(MonotonicTime now) {
     next_reminder_ = now + options_.reminder;
     logger_.Info(
         "waiting for the chief's first call ({} s so far, {} s left){}{}",
-        Seconds(now - started_), Seconds(limit - now), away.empty() ? "" : "; ",
-        away);
+        RoundedSeconds(now - started_), RoundedSeconds(limit - now),
+        away.empty() ? "" : "; ", away);
   }
   return {std::min(next_reminder_, limit), absl::UnknownError("")};
 }
@@ -196,9 +193,10 @@ Member::Outlook Member::LookForReturn(MonotonicTime now, Duration silent) {
     return {now + (options_.silence - silent), absl::UnknownError("")};
   }
   if (silent >= options_.return_timeout) {
-    return {kNever, absl::UnavailableError(absl::StrCat(
-                        "no word from the coordinator of term ", office_.term,
-                        " for ", Seconds(silent), " s; giving up on the job"))};
+    return {kNever,
+            absl::UnavailableError(absl::StrCat(
+                "no word from the coordinator of term ", office_.term, " for ",
+                RoundedSeconds(silent), " s; giving up on the job"))};
   }
   const Duration left = options_.return_timeout - silent;
   if (!lost_ || now >= next_reminder_) {
@@ -207,7 +205,7 @@ Member::Outlook Member::LookForReturn(MonotonicTime now, Duration silent) {
     logger_.Warning(
         "no word from the coordinator of term {} for {} s; will wait another "
         "{} s for it to come back",
-        office_.term, Seconds(silent), Seconds(left));
+        office_.term, RoundedSeconds(silent), RoundedSeconds(left));
   }
   return {now + left, absl::UnknownError("")};
 }

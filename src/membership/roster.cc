@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/clock.h"
+#include "base/list_first.h"
 #include "base/refusal.h"
 #include "base/status.h"
 #include "base/waiter.h"
@@ -26,21 +27,6 @@ constexpr size_t kMostListed = 10;
 constexpr Duration kEndRetry = std::chrono::milliseconds(100);
 // More than any host name and port, or path of a socket.
 constexpr size_t kMaxAddressBytes = 512;
-
-int64_t Seconds(Duration duration) {
-  return std::chrono::round<std::chrono::seconds>(duration).count();
-}
-
-std::string List(const std::vector<std::string>& items) {
-  const size_t shown = std::min(items.size(), kMostListed);
-  const std::vector<std::string> first(
-      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown));
-  std::string text = absl::StrJoin(first, ", ");
-  if (shown < items.size()) {
-    absl::StrAppend(&text, " and ", items.size() - shown, " more");
-  }
-  return text;
-}
 
 absl::Status CheckNewAddress(const std::string& address) {
   if (address.size() > kMaxAddressBytes) {
@@ -390,7 +376,7 @@ std::string Roster::Core::Rival() const {
   return absl::StrCat(
       rival->address.empty() ? "at an unknown address" : rival->address,
       " (term ", rival->office.term, "), heard ", rival->heard_ms,
-      " ms ago by ", List(hear));
+      " ms ago by ", ListFirst(hear, kMostListed));
 }
 
 void Roster::Core::OnDeposed(const TaskReport& report) {
@@ -585,7 +571,7 @@ absl::Status Roster::Core::CheckRival(MonotonicTime now) {
     logger_.Warning(
         "this job already has a coordinator at {}; waiting up to {} s for it "
         "to stop",
-        rival, Seconds(options_.takeover_timeout));
+        rival, RoundedSeconds(options_.takeover_timeout));
   }
   if (now - refused_since_ < options_.takeover_timeout) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -622,23 +608,23 @@ Task<absl::Status> Roster::Core::AwaitAll(Duration timeout) {
     if (CanBeginWithoutMissing(now >= patience)) {
       logger_.Warning(
           "starting without {} of {} tasks, which can come back later: {}",
-          missing.size(), Tasks().size(), List(missing));
+          missing.size(), Tasks().size(), ListFirst(missing, kMostListed));
       started_ = true;
       co_return absl::OkStatus();
     }
     absl::Status hopeless = Hopeless();
     if (!hopeless.ok()) co_return hopeless;
     if (now >= deadline) {
-      co_return absl::DeadlineExceededError(
-          absl::StrCat(missing.size(), " of ", Tasks().size(),
-                       " tasks have not come up within ", Seconds(timeout),
-                       " s: ", List(missing)));
+      co_return absl::DeadlineExceededError(absl::StrCat(
+          missing.size(), " of ", Tasks().size(),
+          " tasks have not come up within ", RoundedSeconds(timeout),
+          " s: ", ListFirst(missing, kMostListed)));
     }
     if (now >= reminder) {
       reminder = now + options_.reminder;
       logger_.Info("still waiting ({} s) for {} of {} tasks: {}",
-                   Seconds(now - start), missing.size(), Tasks().size(),
-                   List(missing));
+                   RoundedSeconds(now - start), missing.size(), Tasks().size(),
+                   ListFirst(missing, kMostListed));
     }
     MonotonicTime next = std::min(reminder, deadline);
     if (now < patience) next = std::min(next, patience);
@@ -724,8 +710,9 @@ Task<absl::Status> Roster::Core::End() {
   while (left > 0) co_await end_waiter_.Sleep();
   if (!deposed_.ok()) co_return deposed_;
   if (untold.empty()) co_return absl::OkStatus();
-  co_return absl::UnavailableError(absl::StrCat(
-      "these tasks could not be told that the job is over: ", List(untold)));
+  co_return absl::UnavailableError(
+      absl::StrCat("these tasks could not be told that the job is over: ",
+                   ListFirst(untold, kMostListed)));
 }
 
 JobReport Roster::Core::Report() const {

@@ -26,7 +26,7 @@ struct HParamMetric {
   std::string group = {};
 };
 
-enum class RunEnd { kSuccess, kFailure };
+enum class HParamsOutcome { kSuccess, kFailure };
 
 // The first event of a file: which version of the format it has.
 std::string EncodeFileVersion(double wall_seconds);
@@ -52,6 +52,6 @@ ProtoWriter HParamsExperiment(double wall_seconds,
                               std::span<const HParamMetric> metrics);
 ProtoWriter HParamsStart(double wall_seconds,
                          const std::map<std::string, HParamValue>& hparams);
-ProtoWriter HParamsEnd(double wall_seconds, RunEnd end);
+ProtoWriter HParamsEnd(double wall_seconds, HParamsOutcome end);
 
 }  // namespace capstan

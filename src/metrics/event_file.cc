@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "metrics/proto_writer.h"
 
 namespace capstan {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 constexpr size_t kWriteFrom = size_t{64} << 10;
 // So that a directory that cannot be listed does not keep us for ever.
 constexpr int kMostNames = 10'000;
-
-template <typename Unsigned>
-void AppendLittleEndian(std::string& bytes, Unsigned value) {
-  for (size_t i = 0; i < sizeof(value); ++i) {
-    bytes.push_back(static_cast<char>(value >> (8 * i) & 0xff));
-  }
-}
 
 std::string PlainName(std::string_view text) {
   std::string name(text);
@@ -118,7 +112,7 @@ absl::Status EventFile::HParams(
   return Add(0, HParamsStart(WallSeconds(), hparams));
 }
 
-absl::Status EventFile::EndHParams(RunEnd end) {
+absl::Status EventFile::EndHParams(HParamsOutcome end) {
   return Add(0, HParamsEnd(WallSeconds(), end));
 }
 

@@ -76,7 +76,7 @@ class EventFile {
   // run; EndHParams says how the run ended.
   absl::Status HParams(const std::map<std::string, HParamValue>& hparams,
                        std::span<const HParamMetric> metrics);
-  absl::Status EndHParams(RunEnd end);
+  absl::Status EndHParams(HParamsOutcome end);
 
   // Writes what is in memory, for readers to see. Not durable: curves are not
   // worth waiting for the disk.

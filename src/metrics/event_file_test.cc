@@ -107,7 +107,7 @@ TEST_F(EventFileTest, WritesWhatIsAddedInOrder) {
   EXPECT_OK(events->Scalar("loss", 1, 0.5));
   EXPECT_OK(events->Histogram("w", 1, values));
   EXPECT_OK(events->Text("note", 1, "hi"));
-  EXPECT_OK(events->EndHParams(RunEnd::kFailure));
+  EXPECT_OK(events->EndHParams(HParamsOutcome::kFailure));
   EXPECT_EQ(Records(events->path()).size(), 1u);
   EXPECT_OK(events->Flush());
   EXPECT_OK(events->Flush());
@@ -121,7 +121,7 @@ TEST_F(EventFileTest, WritesWhatIsAddedInOrder) {
           EncodeSummary(now, 1, ScalarValue("loss", 0.5)),
           EncodeSummary(now, 1, HistogramSummary("w", SpreadOf(values))),
           EncodeSummary(now, 1, TextValue("note", "hi")),
-          EncodeSummary(now, 0, HParamsEnd(now, RunEnd::kFailure))));
+          EncodeSummary(now, 0, HParamsEnd(now, HParamsOutcome::kFailure))));
 }
 
 TEST_F(EventFileTest, ARestartIsThereAtOnce) {

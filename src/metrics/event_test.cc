@@ -81,12 +81,12 @@ TEST(EventTest, HParamsStart) {
 
 TEST(EventTest, HParamsEnd) {
   EXPECT_EQ(
-      HexEvent(0, HParamsEnd(2.5, RunEnd::kSuccess)),
+      HexEvent(0, HParamsEnd(2.5, HParamsOutcome::kSuccess)),
       "09000000000000f83f2a420a400a1a5f68706172616d735f2f73657373696f6e5f656e64"
       "5f696e666f42060801120212004a1a0a180a0768706172616d73120d220b080111000000"
       "0000000440");
-  EXPECT_NE(HexEvent(0, HParamsEnd(2.5, RunEnd::kSuccess)),
-            HexEvent(0, HParamsEnd(2.5, RunEnd::kFailure)));
+  EXPECT_NE(HexEvent(0, HParamsEnd(2.5, HParamsOutcome::kSuccess)),
+            HexEvent(0, HParamsEnd(2.5, HParamsOutcome::kFailure)));
 }
 
 }  // namespace

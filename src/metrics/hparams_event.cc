@@ -84,10 +84,11 @@ ProtoWriter HParamsStart(double wall_seconds,
   return Summary("_hparams_/session_start_info", 3, start);
 }
 
-ProtoWriter HParamsEnd(double wall_seconds, RunEnd end) {
+ProtoWriter HParamsEnd(double wall_seconds, HParamsOutcome end) {
   const ProtoWriter info =
       ProtoWriter()
-          .Varint(1, end == RunEnd::kSuccess ? kStatusSuccess : kStatusFailure)
+          .Varint(1, end == HParamsOutcome::kSuccess ? kStatusSuccess
+                                                     : kStatusFailure)
           .Double(2, wall_seconds);
   return Summary("_hparams_/session_end_info", 4, info);
 }

@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Runs `work` many times on each of several threads.
@@ -64,6 +63,7 @@ TEST(HistogramTest, WithoutBoundsAllAreAbove) {
 }
 
 TEST(HistogramTest, ValuesThatAreNotFinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<double> bounds = {1};
   Histogram histogram(bounds);
   histogram.Observe(kNan);

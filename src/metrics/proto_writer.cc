@@ -1,21 +1,8 @@
 #include "metrics/proto_writer.h"
 
 #include <bit>
-#include <cstddef>
 
 namespace capstan {
-namespace {
-
-// The lowest byte first, whatever the machine's order.
-template <typename Unsigned>
-void AppendLittleEndian(std::string& bytes, Unsigned value) {
-  for (size_t i = 0; i < sizeof(value); ++i) {
-    bytes.push_back(static_cast<char>(value >> (8 * i) & 0xff));
-  }
-}
-
-}  // namespace
-
 ProtoWriter& ProtoWriter::Varint(int field, int64_t value) {
   Key(field, WireType::kVarint);
   Raw(static_cast<uint64_t>(value));

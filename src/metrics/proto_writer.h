@@ -4,12 +4,21 @@
 // docs: https://protobuf.dev/programming-guides/encoding/
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace capstan {
+
+// The lowest byte first, whatever the machine's order.
+template <typename Unsigned>
+void AppendLittleEndian(std::string& bytes, Unsigned value) {
+  for (size_t i = 0; i < sizeof(value); ++i) {
+    bytes.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+  }
+}
 
 // Appends fields to a message. Every field that is asked for is written, also
 // if it is 0 or empty. Not thread-safe.

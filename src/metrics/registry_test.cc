@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::vector<double> Bounds() { return {0.5, 2}; }
 
@@ -67,7 +67,7 @@ TEST(RegistryTest, Text) {
 TEST(RegistryTest, TextOfSpecialValues) {
   MetricsRegistry registry;
   registry.AddCounter("exact", "").Increment((uint64_t{1} << 53) - 1);
-  registry.AddGauge("infinite", "").Set(-kInfinity);
+  registry.AddGauge("infinite", "").Set(-kInf);
   registry.AddGauge("nan", "").Set(std::numeric_limits<double>::quiet_NaN());
   const std::string text = registry.ToText();
   EXPECT_THAT(text, HasSubstr("exact 9007199254740991\n"));
@@ -102,7 +102,7 @@ TEST(RegistryTest, Samples) {
   EXPECT_EQ(samples[1].buckets[0].bound, 0.5);
   EXPECT_EQ(samples[1].buckets[0].count, 0u);
   EXPECT_EQ(samples[1].buckets[1].count, 1u);
-  EXPECT_EQ(samples[1].buckets[2].bound, kInfinity);
+  EXPECT_EQ(samples[1].buckets[2].bound, kInf);
   EXPECT_EQ(samples[1].buckets[2].count, 1u);
 }
 
@@ -140,10 +140,7 @@ TEST(RegistryDeathTest, OneNameForTwoThings) {
 TEST(RegistryDeathTest, BoundsThatAreWrong) {
   MetricsRegistry registry;
   const std::vector<std::vector<double>> wrong = {
-      {2, 1},
-      {1, 1},
-      {1, kInfinity},
-      {std::numeric_limits<double>::quiet_NaN()}};
+      {2, 1}, {1, 1}, {1, kInf}, {std::numeric_limits<double>::quiet_NaN()}};
   for (const std::vector<double>& bounds : wrong) {
     EXPECT_DEATH(registry.AddHistogram("h", "", bounds), "do not ascend");
   }

@@ -9,26 +9,27 @@
 namespace capstan::testing {
 namespace {
 
-constexpr double kRate = 0.05;
+constexpr double kFtrlRate = 0.05;
 
 // TensorFlow's ApplyFtrlV2, with Keras' beta, and its linear divided by the
 // rate.
 Oracle OracleOf(const Ftrl& rule) {
   return [=](double, double gradient, Element& element) {
     const double p = -rule.learning_rate_power;
-    const double l2 = rule.l2 + rule.beta / (2 * kRate);
+    const double l2 = rule.l2 + rule.beta / (2 * kFtrlRate);
     double& accumulator = element.slots[0];
-    double linear = element.slots[1] / kRate;
+    double linear = element.slots[1] / kFtrlRate;
     const double shrunk = gradient + 2 * rule.l2_shrinkage * element.value;
     const double next = accumulator + gradient * gradient;
-    const double sigma = (std::pow(next, p) - std::pow(accumulator, p)) / kRate;
+    const double sigma =
+        (std::pow(next, p) - std::pow(accumulator, p)) / kFtrlRate;
     linear += shrunk - sigma * element.value;
-    const double quadratic = std::pow(next, p) / kRate + 2 * l2;
+    const double quadratic = std::pow(next, p) / kFtrlRate + 2 * l2;
     const double sign = linear < 0 ? -1 : 1;
     element.value =
         std::fabs(linear) > rule.l1 ? (sign * rule.l1 - linear) / quadratic : 0;
     accumulator = next;
-    element.slots[1] = linear * kRate;
+    element.slots[1] = linear * kFtrlRate;
   };
 }
 
@@ -38,13 +39,13 @@ Oracle OracleOf(const Ftrl& rule) {
 constexpr int kRoundings = 60;
 
 TEST(FtrlTest, IsTheFormula) {
-  const Ftrl rule = {.learning_rate = kRate};
+  const Ftrl rule = {.learning_rate = kFtrlRate};
   ExpectUpdates(rule, OracleOf(rule), kRoundings);
   ExpectFollows(rule, OracleOf(rule));
 }
 
 TEST(FtrlTest, WithAllTermsIsTheFormula) {
-  const Ftrl rule = {.learning_rate = kRate,
+  const Ftrl rule = {.learning_rate = kFtrlRate,
                      .l1 = 0.3,
                      .l2 = 0.2,
                      .l2_shrinkage = 0.1,
@@ -54,13 +55,13 @@ TEST(FtrlTest, WithAllTermsIsTheFormula) {
 }
 
 TEST(FtrlTest, WithAnotherPowerIsTheFormula) {
-  const Ftrl rule = {.learning_rate = kRate, .learning_rate_power = -0.3};
+  const Ftrl rule = {.learning_rate = kFtrlRate, .learning_rate_power = -0.3};
   ExpectUpdates(rule, OracleOf(rule), kRoundings);
   ExpectFollows(rule, OracleOf(rule));
 }
 
 TEST(FtrlTest, WithPowerZeroIsTheFormula) {
-  const Ftrl rule = {.learning_rate = kRate, .learning_rate_power = 0};
+  const Ftrl rule = {.learning_rate = kFtrlRate, .learning_rate_power = 0};
   ExpectUpdates(rule, OracleOf(rule), kRoundings);
   ExpectFollows(rule, OracleOf(rule));
 }
@@ -74,7 +75,8 @@ TEST(FtrlTest, HasItsSlots) {
 }
 
 TEST(FtrlTest, AStrongL1GivesExactZeroes) {
-  const auto updater = MakeUpdater(Ftrl{.learning_rate = kRate, .l1 = 1000});
+  const auto updater =
+      MakeUpdater(Ftrl{.learning_rate = kFtrlRate, .l1 = 1000});
   Arrays arrays = Arrays::Random(*updater, 20, 1);
   Random random(1);
   updater->Dense(

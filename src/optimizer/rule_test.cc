@@ -16,7 +16,6 @@ namespace capstan::testing {
 namespace {
 
 constexpr float kGuard = 12345.0f;
-constexpr DType kGradientDTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 
 bool HoldsSquares(std::string_view name) {
   return name == "accumulator" || name == "mean_square" ||

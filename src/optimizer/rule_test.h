@@ -17,6 +17,9 @@
 
 namespace capstan::testing {
 
+inline constexpr DType kGradientDTypes[] = {DType::kF32, DType::kF16,
+                                            DType::kBF16};
+
 // The updater of a valid optimizer.
 std::unique_ptr<const Updater> MakeUpdater(const Optimizer& optimizer);
 

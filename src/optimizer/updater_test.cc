@@ -20,8 +20,6 @@
 namespace capstan::testing {
 namespace {
 
-constexpr DType kGradientDTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
-
 struct NamedOptimizer {
   std::string name;
   Optimizer optimizer;

@@ -8,14 +8,14 @@ namespace capstan {
 namespace {
 
 template <typename T>
-T Load(const std::byte* from, size_t i) {
+T LoadElement(const std::byte* from, size_t i) {
   T value;
   std::memcpy(&value, from + i * sizeof(T), sizeof(T));
   return value;
 }
 
 template <typename T>
-void Store(T value, std::byte* into, size_t i) {
+void StoreElement(T value, std::byte* into, size_t i) {
   std::memcpy(into + i * sizeof(T), &value, sizeof(T));
 }
 
@@ -69,9 +69,10 @@ T Combine(T a, T b) {
 template <typename T, Operation kOperation>
 void Loop(size_t count, const std::byte* from, std::byte* into) {
   for (size_t i = 0; i < count; ++i) {
-    const auto a = static_cast<WideOf<T>>(Load<T>(into, i));
-    const auto b = static_cast<WideOf<T>>(Load<T>(from, i));
-    Store<T>(static_cast<T>(Combine<kOperation, WideOf<T>>(a, b)), into, i);
+    const auto a = static_cast<WideOf<T>>(LoadElement<T>(into, i));
+    const auto b = static_cast<WideOf<T>>(LoadElement<T>(from, i));
+    StoreElement<T>(static_cast<T>(Combine<kOperation, WideOf<T>>(a, b)), into,
+                    i);
   }
 }
 

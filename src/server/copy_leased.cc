@@ -13,14 +13,14 @@ namespace capstan {
 namespace {
 
 // A millisecond or two, most of which is the kernel's, who clears new memory.
-constexpr size_t kPieceBytes = 4 << 20;
+constexpr size_t kCopyPieceBytes = 4 << 20;
 
 Task<> CopyPart(const Lease& from, Values& to) {
   const Executor home = co_await asio::this_coro::executor;
   const Bytes bytes = from.bytes();
-  for (size_t offset = 0; offset < bytes.size(); offset += kPieceBytes) {
+  for (size_t offset = 0; offset < bytes.size(); offset += kCopyPieceBytes) {
     const Bytes piece =
-        bytes.subspan(offset, std::min(kPieceBytes, bytes.size() - offset));
+        bytes.subspan(offset, std::min(kCopyPieceBytes, bytes.size() - offset));
     std::memcpy(to.memory.data() + offset, piece.data(), piece.size());
     co_await asio::post(home, asio::use_awaitable);
   }

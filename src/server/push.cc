@@ -22,7 +22,7 @@ namespace {
 // Gradients from this size on are applied as they arrive.
 constexpr uint64_t kStreamedBytes = 4 << 20;
 // Received and applied at a time: small enough for the second-level cache.
-constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kPushPieceBytes = 256 << 10;
 
 bool CanStream(const ShardsCall& found, size_t i, uint64_t bytes) {
   return bytes >= kStreamedBytes &&
@@ -30,7 +30,7 @@ bool CanStream(const ShardsCall& found, size_t i, uint64_t bytes) {
          !std::holds_alternative<Sync>(found.shards[i]->spec().update);
 }
 
-absl::Status CheckSizes(const ServerCall& call, const ShardsCall& found) {
+absl::Status CheckPushSizes(const ServerCall& call, const ShardsCall& found) {
   const std::span<const uint64_t> sizes = call.attachment_sizes();
   if (sizes.size() != found.shards.size()) {
     return absl::InvalidArgumentError(
@@ -94,7 +94,8 @@ class StreamedPush {
   }
 
   Task<absl::Status> Receive() {
-    absl::StatusOr<Buffer> piece = Buffer::Allocate(kPieceBytes, Fill::kNone);
+    absl::StatusOr<Buffer> piece =
+        Buffer::Allocate(kPushPieceBytes, Fill::kNone);
     if (!piece.ok()) co_return piece.status();
     piece_ = *std::move(piece);
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -196,9 +197,9 @@ class StreamedPush {
     const DType dtype = found_.request.parts[i].dtype;
     const size_t element = SizeOf(dtype);
     Part& part = parts_[i];
-    for (uint64_t offset = 0; offset < size; offset += kPieceBytes) {
+    for (uint64_t offset = 0; offset < size; offset += kPushPieceBytes) {
       const MutableBytes piece = piece_.mutable_bytes().first(
-          std::min<uint64_t>(kPieceBytes, size - offset));
+          std::min<uint64_t>(kPushPieceBytes, size - offset));
       absl::Status status = co_await call_.Receive(piece);
       if (!status.ok()) co_return status;
       const absl::StatusOr<bool> skip =
@@ -216,9 +217,9 @@ class StreamedPush {
   }
 
   Task<absl::Status> Discard(uint64_t size) {
-    for (uint64_t offset = 0; offset < size; offset += kPieceBytes) {
+    for (uint64_t offset = 0; offset < size; offset += kPushPieceBytes) {
       const MutableBytes piece = piece_.mutable_bytes().first(
-          std::min<uint64_t>(kPieceBytes, size - offset));
+          std::min<uint64_t>(kPushPieceBytes, size - offset));
       absl::Status status = co_await call_.Receive(piece);
       if (!status.ok()) co_return status;
     }
@@ -282,7 +283,7 @@ Task<ServerReply> ServeStreamed(const ShardsCall& found, ServerCall& call) {
 Task<ServerReply> ServePush(VerbContext& context, ServerCall& call) {
   absl::StatusOr<ShardsCall> found = FindUpdated(context, call);
   if (!found.ok()) co_return ErrorReply(found.status());
-  absl::Status check = CheckSizes(call, *found);
+  absl::Status check = CheckPushSizes(call, *found);
   if (!check.ok()) co_return ErrorReply(std::move(check));
   bool streamed = false;
   for (size_t i = 0; i < found->shards.size(); ++i) {

@@ -11,7 +11,8 @@ namespace capstan {
 namespace {
 
 // What can be said before the attachments have come.
-absl::Status CheckSizes(const ServerCall& call, const ShardsCall& found) {
+absl::Status CheckScatterSizes(const ServerCall& call,
+                               const ShardsCall& found) {
   const std::span<const uint64_t> sizes = call.attachment_sizes();
   if (sizes.size() != 2 * found.shards.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -63,7 +64,7 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found,
 Task<ServerReply> ServeScatter(VerbContext& context, ServerCall& call) {
   absl::StatusOr<ShardsCall> found = FindUpdated(context, call);
   if (!found.ok()) co_return ErrorReply(found.status());
-  absl::Status check = CheckSizes(call, *found);
+  absl::Status check = CheckScatterSizes(call, *found);
   if (!check.ok()) co_return ErrorReply(std::move(check));
   absl::StatusOr<Attachments> attachments = co_await Attachments::Receive(call);
   if (!attachments.ok()) co_return ErrorReply(attachments.status());

@@ -21,7 +21,7 @@ namespace {
 
 // Written at a time: between two pieces others get the disk's thread, and it
 // is seen whether the caller is still there.
-constexpr size_t kPieceBytes = 4 << 20;
+constexpr size_t kWritePieceBytes = 4 << 20;
 
 Shape ShapeOf(const Shard& shard) {
   const std::span<const int64_t> dims = shard.spec().shape.dims();
@@ -92,7 +92,7 @@ class FileWrite {
 
   // Many small tensors are one piece.
   absl::Status WritePiece() {
-    size_t left = kPieceBytes;
+    size_t left = kWritePieceBytes;
     while (!AtEnd() && left > 0) {
       const Bytes all = bytes_.find(tensors_[current_].name)->second;
       const Bytes piece =

@@ -20,7 +20,7 @@ namespace capstan {
 namespace {
 
 // Read at a time: what still is in the cache when its checksum is made.
-constexpr uint64_t kPieceBytes = 1 << 20;
+constexpr uint64_t kFilePieceBytes = 1 << 20;
 
 // Rows of a tensor and where they go.
 struct Target {
@@ -137,7 +137,7 @@ absl::Status ReadInto(const Target& target, const ShardFileReader& reader,
   };
   do {
     const auto piece = static_cast<size_t>(
-        std::min<uint64_t>(kPieceBytes, size - cursor->offset));
+        std::min<uint64_t>(kFilePieceBytes, size - cursor->offset));
     CAPSTAN_RETURN_IF_ERROR(
         target.staged->Fill(copy.slot, begin + cursor->offset, piece, read));
   } while (cursor->offset < size);

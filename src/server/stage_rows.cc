@@ -13,7 +13,7 @@ namespace {
 
 // Received at a time. A call that is repeated while the first is still being
 // received must not write the same memory, so that it is copied from here.
-constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kRowsPieceBytes = 1 << 20;
 
 absl::Status CheckStaged(const Shard& shard, const StageRowsRequest& request,
                          const ServerCall& call) {
@@ -39,11 +39,11 @@ Task<absl::Status> ReceiveRows(const StageRowsRequest& request,
       staged.BeginRows(request.slot, request.begin, request.end));
   const uint64_t size = call.attachment_sizes()[0];
   absl::StatusOr<Buffer> piece =
-      Buffer::Allocate(std::min<uint64_t>(size, kPieceBytes), Fill::kNone);
+      Buffer::Allocate(std::min<uint64_t>(size, kRowsPieceBytes), Fill::kNone);
   if (!piece.ok()) co_return piece.status();
-  for (uint64_t offset = 0; offset < size; offset += kPieceBytes) {
+  for (uint64_t offset = 0; offset < size; offset += kRowsPieceBytes) {
     const MutableBytes part = piece->mutable_bytes().first(
-        std::min<uint64_t>(kPieceBytes, size - offset));
+        std::min<uint64_t>(kRowsPieceBytes, size - offset));
     absl::Status status = co_await call.Receive(part);
     if (!status.ok()) co_return status;
     CAPSTAN_CO_RETURN_IF_ERROR(

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-const std::byte* BytesOf(const auto& values) {
+const std::byte* DataOf(const auto& values) {
   return std::as_bytes(std::span(values)).data();
 }
 
@@ -23,7 +23,7 @@ TEST(SumRowsTest, NothingIsNothing) {
 TEST(SumRowsTest, AddsUpEqualRowsInTheOrderOfAppearance) {
   const std::vector<uint32_t> rows = {7, 2, 7, 0};
   const std::vector<float> values = {1, 2, 10, 20, 100, 200, 5, 6};
-  const RowGradients batch = {.rows = rows, .values = BytesOf(values)};
+  const RowGradients batch = {.rows = rows, .values = DataOf(values)};
   const RowSums sums = SumRows(std::span(&batch, 1), 2);
   EXPECT_EQ(sums.rows, (std::vector<uint32_t>{7, 2, 0}));
   EXPECT_EQ(sums.values, (std::vector<float>{101, 202, 10, 20, 5, 6}));
@@ -37,11 +37,11 @@ TEST(SumRowsTest, BatchesHaveTheirOwnTypesAndScales) {
   const std::vector<Float16> f16 = {Float16(4)};
   const std::vector<BFloat16> bf16 = {BFloat16(8)};
   const std::vector<RowGradients> batches = {
-      {.rows = first, .values = BytesOf(f32), .scale = 0.5},
-      {.rows = second, .dtype = DType::kF16, .values = BytesOf(f16)},
+      {.rows = first, .values = DataOf(f32), .scale = 0.5},
+      {.rows = second, .dtype = DType::kF16, .values = DataOf(f16)},
       {.rows = third,
        .dtype = DType::kBF16,
-       .values = BytesOf(bf16),
+       .values = DataOf(bf16),
        .scale = -1}};
   const RowSums sums = SumRows(batches, 1);
   EXPECT_EQ(sums.rows, (std::vector<uint32_t>{1, 3}));
@@ -66,7 +66,7 @@ TEST(SumRowsTest, IsTheSumInTheOrderGiven) {
         sum[k] += values[b].back();
       }
     }
-    batches.push_back({.rows = rows[b], .values = BytesOf(values[b])});
+    batches.push_back({.rows = rows[b], .values = DataOf(values[b])});
   }
   const RowSums sums = SumRows(batches, kRow);
   ASSERT_EQ(sums.rows.size(), expected.size());

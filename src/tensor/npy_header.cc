@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/cat.h"
 #include "tensor/shape.h"
 
 namespace capstan {
@@ -36,10 +37,6 @@ constexpr std::array<StoredType, 11> kTypes = {{
     {"u2", DType::kI32},
     {"u4", DType::kI64},
 }};
-
-absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 size_t ByteAt(std::string_view text, size_t at) {
   return static_cast<uint8_t>(text[at]);

@@ -35,6 +35,9 @@ inline bool IsPattern(uint64_t seed, Bytes bytes) {
   return true;
 }
 
+// What memory holds that nothing may have written to.
+inline constexpr std::byte kPoison{0xa5};
+
 // True if every byte is `value`.
 inline bool AllAre(std::byte value, Bytes bytes) {
   return std::ranges::all_of(bytes,

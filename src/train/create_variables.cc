@@ -8,7 +8,8 @@
 namespace capstan {
 namespace {
 
-[[noreturn]] void Refuse(const VariableSpec& spec, const std::string& why) {
+[[noreturn]] void RefuseVariable(const VariableSpec& spec,
+                                 const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument,
               absl::StrCat("variable '", spec.name, "' of the model: ", why));
 }
@@ -16,14 +17,16 @@ namespace {
 void Check(const ModelVariable& variable, const std::string& model) {
   const VariableSpec& spec = variable.spec;
   if (!absl::StartsWith(spec.name, model + "/")) {
-    Refuse(spec, absl::StrCat("its name must begin with '", model, "/'"));
+    RefuseVariable(spec,
+                   absl::StrCat("its name must begin with '", model, "/'"));
   }
   if (!variable.initial) return;
   if (variable.initial->dtype() != spec.dtype ||
       !(variable.initial->shape() == spec.shape)) {
-    Refuse(spec, absl::StrCat("it is ", Describe(spec.dtype, spec.shape),
-                              ", and its initial value ",
-                              Describe(variable.initial->view())));
+    RefuseVariable(spec,
+                   absl::StrCat("it is ", Describe(spec.dtype, spec.shape),
+                                ", and its initial value ",
+                                Describe(variable.initial->view())));
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 // that the sums, which are rounded, are not either.
 constexpr std::int64_t kPieces = 64;
 
-[[noreturn]] void Refuse(const std::string& why) {
+[[noreturn]] void RefuseEvaluation(const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, why);
 }
 
@@ -30,10 +30,11 @@ EvaluationPlan PlanEvaluation(const DataCount& count,
                               std::optional<std::int64_t> steps,
                               std::optional<int> shards, int workers) {
   if (steps && *steps < 1) {
-    Refuse(absl::StrCat("steps must be at least 1, not ", *steps));
+    RefuseEvaluation(absl::StrCat("steps must be at least 1, not ", *steps));
   }
   if (shards && (*shards < 1 || *shards > 1'000'000)) {
-    Refuse(absl::StrCat("shards must be 1 to 1000000, not ", *shards));
+    RefuseEvaluation(
+        absl::StrCat("shards must be 1 to 1000000, not ", *shards));
   }
   EvaluationPlan plan;
   if (count.size) {
@@ -43,7 +44,7 @@ EvaluationPlan PlanEvaluation(const DataCount& count,
     return plan;
   }
   if (count.infinite && !steps) {
-    Refuse(
+    RefuseEvaluation(
         "the dataset has no end (it repeats for ever): say how many batches "
         "to use with `steps`, or leave out its Repeat");
   }
@@ -125,7 +126,8 @@ Logs RunEvaluation(Trainer::Impl& trainer, const Model::Impl::Table& table,
     for (const RemoteValue<StepReport>& piece : pieces) piece.Cancel();
     ThrowFailure(trainer.coordinator, error);
   }
-  if (sum.batches == 0) Refuse("there is nothing to evaluate: no batch");
+  if (sum.batches == 0)
+    RefuseEvaluation("there is nothing to evaluate: no batch");
   callbacks.Call("OnTestEnd", &Callback::OnTestEnd, logs);
   return logs;
 }

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& why) {
+[[noreturn]] void RefuseFit(const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, "Fit: " + why);
 }
 
@@ -31,7 +31,7 @@ FitSteps::FitSteps(Trainer::Impl& trainer, const DatasetHandle& data,
   }
   const DataCount count = trainer_.Count(table_);
   if (!count.size) {
-    Refuse(absl::StrCat(
+    RefuseFit(absl::StrCat(
         "the dataset has no elements that can be counted (", count.obstacle,
         "), so it is not known where an epoch ends: set steps_per_epoch",
         options.validation_split > 0 ? ", and validation_data in place of "
@@ -42,10 +42,10 @@ FitSteps::FitSteps(Trainer::Impl& trainer, const DatasetHandle& data,
   split_end_ = *count.size;
   batches_ = static_cast<std::int64_t>(std::floor(
       static_cast<double>(*count.size) * (1 - options.validation_split)));
-  if (*count.size == 0) Refuse("the dataset is empty");
+  if (*count.size == 0) RefuseFit("the dataset is empty");
   if (batches_ == 0 ||
       (options.validation_split > 0 && batches_ == split_end_)) {
-    Refuse(absl::StrCat(
+    RefuseFit(absl::StrCat(
         "validation_split ", options.validation_split, " of ", *count.size,
         " batches leaves nothing to ", batches_ == 0 ? "train on" : "validate",
         ": batches are not split, so use smaller ones, or another fraction"));

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-History Example() {
+History SomeHistory() {
   History history;
   history.Add(0, {{"loss", 0.5}});
   history.Add(1, {{"loss", 0.25}, {"val_loss", 1e-7}});
@@ -20,7 +20,7 @@ History Example() {
 }
 
 TEST(HistoryTest, HasASeriesForEachName) {
-  const History history = Example();
+  const History history = SomeHistory();
   EXPECT_THAT(history.epochs(), ElementsAre(0, 1));
   EXPECT_THAT(history["loss"], ElementsAre(0.5, 0.25));
   EXPECT_THAT(history["val_loss"], ElementsAre(1e-7));
@@ -29,11 +29,12 @@ TEST(HistoryTest, HasASeriesForEachName) {
 }
 
 TEST(HistoryTest, IsWrittenAsCsv) {
-  EXPECT_EQ(Example().ToCsv(), "epoch,loss,val_loss\n0,0.5,\n1,0.25,1e-07\n");
+  EXPECT_EQ(SomeHistory().ToCsv(),
+            "epoch,loss,val_loss\n0,0.5,\n1,0.25,1e-07\n");
 }
 
 TEST(HistoryTest, IsWrittenAsJson) {
-  History history = Example();
+  History history = SomeHistory();
   history.Add(2, {{"a \"b\"", std::numeric_limits<double>::infinity()}});
   EXPECT_EQ(history.ToJson(),
             "{\"epoch\": [0, 1, 2], \"a \\\"b\\\"\": [null], "

@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-std::optional<int> EpochOf(const std::string& line) {
+std::optional<int> JsonEpochOf(const std::string& line) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const auto found = json.find("epoch");
@@ -31,7 +31,7 @@ std::vector<std::string> ReadLines(const std::string& path) {
 }  // namespace
 
 struct JSONLogger::Log : EpochLog<std::string> {
-  Log() : EpochLog(EpochOf) {}
+  Log() : EpochLog(JsonEpochOf) {}
 };
 
 JSONLogger::JSONLogger(std::string path, bool append)

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-ModelOrder Example() {
+ModelOrder SomeOrder() {
   ModelOrder order;
   order.loss = Huber{.delta = 2.5};
   order.metrics = {Accuracy{}, Auc{.thresholds = 7, .from_logits = false},
@@ -25,7 +25,7 @@ ModelOrder Example() {
 }
 
 TEST(ModelOrderTest, ReadsBack) {
-  const ModelOrder order = DecodeOrder(EncodeOrder(Example()));
+  const ModelOrder order = DecodeOrder(EncodeOrder(SomeOrder()));
   EXPECT_EQ(std::get<Huber>(order.loss).delta, 2.5);
   ASSERT_EQ(order.metrics.size(), 4u);
   EXPECT_EQ(NameOf(order.metrics[0]), "accuracy");
@@ -34,7 +34,7 @@ TEST(ModelOrderTest, ReadsBack) {
   EXPECT_EQ(std::get<TopKAccuracy>(order.metrics[2]).k, 3);
   EXPECT_EQ(NameOf(order.metrics[2]), "top3");
   EXPECT_EQ(std::get<CustomMetric>(order.metrics[3]).name, "mine");
-  EXPECT_EQ(order.class_weights, Example().class_weights);
+  EXPECT_EQ(order.class_weights, SomeOrder().class_weights);
   EXPECT_EQ(order.input, "pixels");
   EXPECT_EQ(order.target, "label");
   EXPECT_EQ(order.weight, "w");
@@ -44,12 +44,12 @@ TEST(ModelOrderTest, ReadsBack) {
 }
 
 TEST(ModelOrderTest, EqualOrdersGiveEqualTexts) {
-  EXPECT_EQ(EncodeOrder(Example()), EncodeOrder(Example()));
-  EXPECT_NE(EncodeOrder(Example()), EncodeOrder(ModelOrder()));
+  EXPECT_EQ(EncodeOrder(SomeOrder()), EncodeOrder(SomeOrder()));
+  EXPECT_NE(EncodeOrder(SomeOrder()), EncodeOrder(ModelOrder()));
 }
 
 TEST(ModelOrderTest, RefusesWhatIsNoOrder) {
-  const std::string text = EncodeOrder(Example());
+  const std::string text = EncodeOrder(SomeOrder());
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_THROW(DecodeOrder(text.substr(0, size)), Error) << size;
   }

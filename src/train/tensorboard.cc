@@ -152,7 +152,7 @@ void TensorBoard::OnTrainEnd(Logs& /*logs*/) {
   Write([](Files& files) {
     ThrowIfError(files.train->Flush());
     if (files.hparams == nullptr) return;
-    ThrowIfError(files.hparams->EndHParams(RunEnd::kSuccess));
+    ThrowIfError(files.hparams->EndHParams(HParamsOutcome::kSuccess));
     ThrowIfError(files.hparams->Flush());
   });
   files_ = nullptr;

@@ -12,11 +12,6 @@
 namespace capstan {
 namespace {
 
-absl::Status Malformed(const FrameHeader& header, std::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(ToString(header), ": ", std::string(why)));
-}
-
 uint64_t MicrosecondsUntil(MonotonicTime deadline, MonotonicTime now) {
   const Duration left = std::max(deadline - now, Duration(1000));
   return static_cast<uint64_t>(

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/cat.h"
 #include "base/status.h"
 
 namespace capstan {
@@ -41,6 +43,11 @@ absl::Status SpeaksTls() {
 }
 
 }  // namespace
+
+absl::Status Malformed(const FrameHeader& header, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(ToString(header), ": ", ToAbsl(why)));
+}
 
 FrameReader::FrameReader(Stream& stream, Clock& clock, FrameLimits limits)
     : stream_(stream),

@@ -36,6 +36,9 @@ struct MessagePrefix {
   std::string body;
 };
 
+// The error that closes a connection whose peer sent `header`.
+absl::Status Malformed(const FrameHeader& header, std::string_view why);
+
 // Lives on the stream's executor. One operation at a time.
 class FrameReader {
  public:

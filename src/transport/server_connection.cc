@@ -16,11 +16,6 @@
 namespace capstan {
 namespace {
 
-absl::Status Malformed(const FrameHeader& header, std::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(ToString(header), ": ", std::string(why)));
-}
-
 // What of a request is held in memory before it is served.
 uint64_t HeadBytes(const FrameHeader& header) {
   return PrefixBytes(header) + (IsInline(header) ? header.attachment_bytes : 0);

@@ -9,8 +9,6 @@
 namespace capstan::testing {
 namespace {
 
-constexpr std::byte kPoison{0xa5};
-
 void ExpectCancelled(const absl::StatusOr<Reply>& reply) {
   EXPECT_THAT(reply, StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(TaskOf(reply.status()), "ps/0") << Describe(reply.status());

@@ -10,8 +10,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::byte kPoison{0xa5};
-
 using Memory = std::vector<std::byte>;
 
 CallOptions ReceiveInto(std::vector<MutableBytes> views) {

@@ -10,7 +10,9 @@ namespace capstan {
 namespace {
 
 // The distribution function, by the mathematical library.
-double Normal(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+double NormalDistribution(double z) {
+  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+}
 
 TEST(InverseNormalTest, InvertsTheDistributionFunction) {
   // From the far tail to the middle; the error of p relative to the smaller
@@ -18,7 +20,7 @@ TEST(InverseNormalTest, InvertsTheDistributionFunction) {
   for (double p = 0x1p-53; p < 0.5; p *= 1.07) {
     const double z = InverseNormal(p);
     const double tolerance = 1e-15 * (10 + 10 * z * z);
-    EXPECT_NEAR(Normal(z) / p, 1, tolerance) << p;
+    EXPECT_NEAR(NormalDistribution(z) / p, 1, tolerance) << p;
     // Where 1 - p is p's mirror to the last bit, so is z.
     if (1 - (1 - p) == p) {
       EXPECT_EQ(InverseNormal(1 - p), -z) << p;
@@ -48,18 +50,18 @@ TEST(TruncatedNormalOfTest, StaysWithinTwo) {
 
 TEST(TruncatedNormalOfTest, HasTheVarianceOfKeras) {
   Random random(1);
-  constexpr int kCount = 1'000'000;
+  constexpr int kNumbers = 1'000'000;
   double sum = 0;
   double squares = 0;
-  for (int i = 0; i < kCount; ++i) {
+  for (int i = 0; i < kNumbers; ++i) {
     const double z = TruncatedNormalOf(random.NextU64());
     sum += z;
     squares += z * z;
   }
   // Five standard errors: that of a mean of n is stddev / sqrt(n); of the
   // squares, whose own stddev is below 1.
-  EXPECT_NEAR(sum / kCount, 0, 5 * kTruncatedStddev / 1000);
-  EXPECT_NEAR(squares / kCount, kTruncatedStddev * kTruncatedStddev, 5e-3);
+  EXPECT_NEAR(sum / kNumbers, 0, 5 * kTruncatedStddev / 1000);
+  EXPECT_NEAR(squares / kNumbers, kTruncatedStddev * kTruncatedStddev, 5e-3);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace capstan {
 namespace {
 
 // The largest difference of A'A (tall) or AA' (wide) from the unit matrix.
-double Error(const std::vector<double>& a, size_t rows, size_t columns) {
+double ErrorOf(const std::vector<double>& a, size_t rows, size_t columns) {
   const bool tall = rows >= columns;
   const size_t count = tall ? columns : rows;
   const size_t size = tall ? rows : columns;
@@ -40,7 +40,7 @@ TEST(OrthogonalTest, IsOrthonormal) {
     const auto matrix = RandomOrthogonal(rows, columns, 3);
     ASSERT_EQ(matrix.size(), rows * columns);
     // Rounding of a sum of products that add up to at most 1.
-    EXPECT_LT(Error(matrix, rows, columns), 1e-14) << rows << "x" << columns;
+    EXPECT_LT(ErrorOf(matrix, rows, columns), 1e-14) << rows << "x" << columns;
   }
 }
 

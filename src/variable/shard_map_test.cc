@@ -25,7 +25,7 @@ absl::StatusOr<ShardMap> MakeOf(std::vector<VariableEntry> entries) {
   return ShardMap::Make(7, 3, 2, std::move(entries));
 }
 
-auto RefusedFor(const std::string& why) {
+auto EntryRefusedFor(const std::string& why) {
   return StatusIs(absl::StatusCode::kInvalidArgument,
                   AllOf(HasSubstr("variable \"w\""), HasSubstr(why)));
 }
@@ -54,10 +54,11 @@ TEST(ShardMapTest, FindsByNameAndId) {
 }
 
 TEST(ShardMapTest, NamesAndIdsAreUnique) {
-  EXPECT_THAT(MakeOf({Entry(1, "w"), Entry(2, "w")}), RefusedFor("two of"));
+  EXPECT_THAT(MakeOf({Entry(1, "w"), Entry(2, "w")}),
+              EntryRefusedFor("two of"));
   EXPECT_THAT(MakeOf({Entry(1, "b"), Entry(1, "w")}),
-              RefusedFor("another one has its id, 1"));
-  EXPECT_THAT(MakeOf({Entry(UINT32_MAX, "w")}), RefusedFor("the id is"));
+              EntryRefusedFor("another one has its id, 1"));
+  EXPECT_THAT(MakeOf({Entry(UINT32_MAX, "w")}), EntryRefusedFor("the id is"));
 }
 
 TEST(ShardMapTest, ShardsAreAllRowsOnce) {
@@ -67,17 +68,19 @@ TEST(ShardMapTest, ShardsAreAllRowsOnce) {
     return MakeOf({entry});
   };
   EXPECT_OK(with({{0, 10, 1}}));
-  EXPECT_THAT(with({}), RefusedFor("0 shards; it must have 1 to 65536"));
-  EXPECT_THAT(with({{0, 9, 0}}), RefusedFor("end at row 9 of 10"));
-  EXPECT_THAT(with({{1, 10, 0}}), RefusedFor("should begin at 0"));
-  EXPECT_THAT(with({{0, 5, 0}, {6, 10, 1}}), RefusedFor("begin at 5"));
-  EXPECT_THAT(with({{0, 5, 0}, {4, 10, 1}}), RefusedFor("begin at 5"));
-  EXPECT_THAT(with({{0, 11, 0}}), RefusedFor("should have rows, up to 10"));
-  EXPECT_THAT(with({{0, 10, 0}, {10, 10, 1}}), RefusedFor("have rows"));
-  EXPECT_THAT(with({{0, -1, 0}}), RefusedFor("should have rows"));
+  EXPECT_THAT(with({}), EntryRefusedFor("0 shards; it must have 1 to 65536"));
+  EXPECT_THAT(with({{0, 9, 0}}), EntryRefusedFor("end at row 9 of 10"));
+  EXPECT_THAT(with({{1, 10, 0}}), EntryRefusedFor("should begin at 0"));
+  EXPECT_THAT(with({{0, 5, 0}, {6, 10, 1}}), EntryRefusedFor("begin at 5"));
+  EXPECT_THAT(with({{0, 5, 0}, {4, 10, 1}}), EntryRefusedFor("begin at 5"));
+  EXPECT_THAT(with({{0, 11, 0}}),
+              EntryRefusedFor("should have rows, up to 10"));
+  EXPECT_THAT(with({{0, 10, 0}, {10, 10, 1}}), EntryRefusedFor("have rows"));
+  EXPECT_THAT(with({{0, -1, 0}}), EntryRefusedFor("should have rows"));
   EXPECT_THAT(with({{0, INT64_MIN, 0}, {INT64_MIN, 10, 1}}),
-              RefusedFor("should have rows"));
-  EXPECT_THAT(with({{0, 10, 2}}), RefusedFor("server 2, but the map is of 2"));
+              EntryRefusedFor("should have rows"));
+  EXPECT_THAT(with({{0, 10, 2}}),
+              EntryRefusedFor("server 2, but the map is of 2"));
 }
 
 TEST(ShardMapTest, AShardHasAtMostSoManyRows) {
@@ -85,7 +88,7 @@ TEST(ShardMapTest, AShardHasAtMostSoManyRows) {
   const int64_t rows = kMaxShardRows + 1;
   entry.spec.shape = {rows, 1};
   entry.shards = {{0, rows, 0}};
-  EXPECT_THAT(MakeOf({entry}), RefusedFor("use more shards"));
+  EXPECT_THAT(MakeOf({entry}), EntryRefusedFor("use more shards"));
   entry.shards = {{0, kMaxShardRows, 0}, {kMaxShardRows, rows, 1}};
   EXPECT_OK(MakeOf({entry}));
 }
@@ -94,10 +97,11 @@ TEST(ShardMapTest, SomeVariablesAreInOnePiece) {
   VariableEntry orthogonal = Entry(1, "w");
   orthogonal.spec.initializer = Orthogonal{};
   EXPECT_THAT(MakeOf({orthogonal}),
-              RefusedFor("2 shards; it must have 1 to 1"));
+              EntryRefusedFor("2 shards; it must have 1 to 1"));
   VariableEntry colocated = Entry(1, "w");
   colocated.spec.colocate_with = "b";
-  EXPECT_THAT(MakeOf({colocated}), RefusedFor("2 shards; it must have 1 to 1"));
+  EXPECT_THAT(MakeOf({colocated}),
+              EntryRefusedFor("2 shards; it must have 1 to 1"));
 }
 
 TEST(ShardMapTest, ScalarsAndEmptyVariablesHaveOneShard) {
@@ -106,17 +110,17 @@ TEST(ShardMapTest, ScalarsAndEmptyVariablesHaveOneShard) {
   entry.shards = {{0, 1, 1}};
   EXPECT_OK(MakeOf({entry}));
   entry.spec.shape = {0, 4};
-  EXPECT_THAT(MakeOf({entry}), RefusedFor("should have rows, up to 0"));
+  EXPECT_THAT(MakeOf({entry}), EntryRefusedFor("should have rows, up to 0"));
   entry.shards = {{0, 0, 1}};
   EXPECT_OK(MakeOf({entry}));
   entry.shards = {{0, 0, 0}, {0, 0, 1}};
-  EXPECT_THAT(MakeOf({entry}), RefusedFor("2 shards"));
+  EXPECT_THAT(MakeOf({entry}), EntryRefusedFor("2 shards"));
 }
 
 TEST(ShardMapTest, SpecsAreValidated) {
   VariableEntry entry = Entry(1, "w");
   entry.spec.initializer = Normal{.stddev = -1};
-  EXPECT_THAT(MakeOf({entry}), RefusedFor("stddev is -1"));
+  EXPECT_THAT(MakeOf({entry}), EntryRefusedFor("stddev is -1"));
   EXPECT_THAT(MakeOf({Entry(1, "")}),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }

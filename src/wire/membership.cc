@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-void Fill(wire::OfficeMessage& message, const Office& office) {
+void FillMessage(wire::OfficeMessage& message, const Office& office) {
   message.set_term(office.term);
   message.set_holder(office.holder);
 }
@@ -24,14 +24,14 @@ absl::Status CheckTerm(uint64_t term) {
       "an office of term ", term, ", and terms are below ", kTermLimit));
 }
 
-void Fill(wire::TaskReportMessage& message, const TaskReport& report) {
+void FillMessage(wire::TaskReportMessage& message, const TaskReport& report) {
   message.set_task(report.task);
   message.set_version(report.version);
   message.set_incarnation(report.incarnation);
   message.set_pid(report.pid);
   message.set_uptime_ms(report.uptime_ms);
   message.set_resident_bytes(report.resident_bytes);
-  Fill(*message.mutable_office(), report.office);
+  FillMessage(*message.mutable_office(), report.office);
   message.set_insecure(report.insecure);
   message.set_generation(report.generation);
   for (const uint32_t server : report.left_out) message.add_left_out(server);
@@ -126,7 +126,7 @@ absl::StatusOr<EndNotice> DecodeEndNotice(std::string_view body) {
 
 std::string EncodeTaskReport(const TaskReport& report) {
   wire::TaskReportMessage message;
-  Fill(message, report);
+  FillMessage(message, report);
   return message.SerializeAsString();
 }
 
@@ -139,7 +139,7 @@ absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body) {
 
 std::string EncodeJobReport(const JobReport& report) {
   wire::JobReportMessage message;
-  Fill(*message.mutable_office(), report.office);
+  FillMessage(*message.mutable_office(), report.office);
   for (const TaskEntry& entry : report.tasks) {
     wire::TaskEntryMessage& task = *message.add_tasks();
     task.set_task(entry.task);
@@ -147,7 +147,7 @@ std::string EncodeJobReport(const JobReport& report) {
     task.set_state(static_cast<uint32_t>(entry.state));
     task.set_since_ms(entry.since_ms);
     task.set_restarts(entry.restarts);
-    Fill(*task.mutable_report(), entry.report);
+    FillMessage(*task.mutable_report(), entry.report);
     task.set_error(entry.error);
   }
   return message.SerializeAsString();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "tensor/dtype.h"
+#include "wire/fence_fields.h"
 #include "wire/parameter.pb.h"
 #include "wire/parse_message.h"
 
@@ -19,17 +20,6 @@ absl::Status CheckRecord(const Message& message) {
   return absl::InvalidArgumentError(
       absl::StrCat("a record of ", message.record().size(), " bytes; at most ",
                    kMaxRecordBytes, " are kept"));
-}
-
-template <typename Message>
-void FillFence(Message& message, const Fence& fence) {
-  message.set_generation(fence.generation);
-  message.set_term(fence.term);
-}
-
-template <typename Message>
-Fence ReadFence(const Message& message) {
-  return {.generation = message.generation(), .term = message.term()};
 }
 
 absl::Status CheckLength(const char* what, int length, int parts) {

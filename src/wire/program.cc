@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "base/list_first.h"
 
 namespace capstan {
 namespace {
@@ -20,16 +21,6 @@ std::vector<std::string> Without(const std::vector<std::string>& all,
   std::set_difference(all.begin(), all.end(), known.begin(), known.end(),
                       std::back_inserter(rest));
   return rest;
-}
-
-std::string List(std::vector<std::string> items) {
-  const size_t count = items.size();
-  items.resize(std::min(count, kMostNamed));
-  std::string text = absl::StrJoin(items, ", ");
-  if (count > kMostNamed) {
-    absl::StrAppend(&text, " and ", count - kMostNamed, " more");
-  }
-  return text;
 }
 
 }  // namespace
@@ -65,11 +56,12 @@ absl::Status CheckSameProgram(std::string_view task,
   if (missing.empty() && unknown.empty()) return absl::OkStatus();
   std::vector<std::string> differences;
   if (!missing.empty()) {
-    differences.push_back(absl::StrCat("it does not define ", List(missing)));
+    differences.push_back(
+        absl::StrCat("it does not define ", ListFirst(missing, kMostNamed)));
   }
   if (!unknown.empty()) {
-    differences.push_back(
-        absl::StrCat("it defines ", List(unknown), ", unknown to the job"));
+    differences.push_back(absl::StrCat(
+        "it defines ", ListFirst(unknown, kMostNamed), ", unknown to the job"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       std::string(task), " runs a different program from the job's: ",

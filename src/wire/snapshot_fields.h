@@ -7,21 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "wire/fence_fields.h"
 #include "wire/snapshot.h"
 #include "wire/snapshot.pb.h"
 
 namespace capstan {
-
-template <typename Message>
-void FillFence(Message& message, const Fence& fence) {
-  message.set_generation(fence.generation);
-  message.set_term(fence.term);
-}
-
-template <typename Message>
-Fence ReadFence(const Message& message) {
-  return {.generation = message.generation(), .term = message.term()};
-}
 
 template <typename Message>
 void FillKey(Message& message, const ShardKey& key) {

@@ -15,10 +15,10 @@
 namespace capstan {
 namespace {
 
-constexpr char kScheme[] = "inproc:";
+constexpr char kInprocScheme[] = "inproc:";
 
 absl::Status CheckAddress(const std::string& address) {
-  if (address.starts_with(kScheme)) return absl::OkStatus();
+  if (address.starts_with(kInprocScheme)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "'", address, "' is not an in-process address (inproc:NAME)"));
 }
@@ -33,9 +33,9 @@ class InprocNetwork::Names {
   std::shared_ptr<InprocBacklog> Enter(const Executor& executor,
                                        std::string address) {
     std::lock_guard lock(mutex_);
-    const bool any = address == kScheme;
+    const bool any = address == kInprocScheme;
     do {
-      if (any) address = absl::StrCat(kScheme, ++chosen_);
+      if (any) address = absl::StrCat(kInprocScheme, ++chosen_);
     } while (any && FindLocked(address) != nullptr);
     if (FindLocked(address) != nullptr) return nullptr;
     auto backlog = std::make_shared<InprocBacklog>(executor, address);
