@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-constexpr std::int64_t kBatch = 512;
+constexpr std::int64_t kCsvBatch = 512;
 
 // What a loop over the text costs that does nothing but turn its numbers into
 // floats. Fields from `words` on are no numbers, and gone past. Returns the
@@ -62,7 +62,8 @@ absl::Status Measure(const Experiment& experiment, int expected,
                      const std::string& directory, int rounds, Report& report) {
   const std::string path = directory + "/" + experiment.key + ".csv";
   WriteFile(path, experiment.text);
-  const Dataset dataset = Dataset::Csv(path, experiment.options).Batch(kBatch);
+  const Dataset dataset =
+      Dataset::Csv(path, experiment.options).Batch(kCsvBatch);
   std::int64_t rows = 0;
   volatile float sum = 0;
   // The header has no numbers.

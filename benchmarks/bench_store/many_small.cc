@@ -11,7 +11,7 @@ namespace capstan {
 namespace {
 
 constexpr size_t kVariables = 1'000;
-constexpr uint64_t kBytes = 4 << 10;
+constexpr uint64_t kSmallBytes = 4 << 10;
 constexpr int kCount = 20;
 
 Task<absl::StatusOr<double>> PullAll(StoreClient& store,
@@ -32,18 +32,18 @@ absl::Status MeasureManySmall(StoreClient& client, int rounds, Report& report) {
   std::vector<VariableSpec> specs(kVariables + 1);
   for (size_t i = 0; i < kVariables; ++i) {
     specs[i].name = absl::StrCat("small", i);
-    specs[i].shape = {kBytes / sizeof(float)};
+    specs[i].shape = {kSmallBytes / sizeof(float)};
   }
   specs[kVariables].name = "large";
-  specs[kVariables].shape = {kVariables * kBytes / sizeof(float)};
+  specs[kVariables].shape = {kVariables * kSmallBytes / sizeof(float)};
   CAPSTAN_RETURN_IF_ERROR(client.Create(specs));
-  absl::StatusOr<Buffer> memory = TouchedMemory(kVariables * kBytes);
+  absl::StatusOr<Buffer> memory = TouchedMemory(kVariables * kSmallBytes);
   if (!memory.ok()) return memory.status();
   const MutableBytes all = memory->mutable_bytes();
   std::vector<PullItem> small(kVariables);
   for (size_t i = 0; i < kVariables; ++i) {
     small[i].variable = client.ids()[i];
-    small[i].into = all.subspan(i * kBytes, kBytes);
+    small[i].into = all.subspan(i * kSmallBytes, kSmallBytes);
   }
   std::vector<PullItem> large(1);
   large[0].variable = client.ids()[kVariables];

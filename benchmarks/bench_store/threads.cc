@@ -29,7 +29,7 @@ namespace {
 // exact moments). Each connection has a variable of its own.
 constexpr int kClients = 4;
 constexpr int64_t kRows = 1 << 14;
-constexpr int64_t kColumns = 16;
+constexpr int64_t kRowElements = 16;
 constexpr int kUpdates = 40;
 
 // A server with so many threads, and clients that share one.
@@ -60,7 +60,7 @@ class Job {
     for (int i = 0; i < kClients; ++i) {
       VariableSpec& spec = specs[static_cast<size_t>(i)];
       spec.name = absl::StrCat("v", i);
-      spec.shape = {kRows, kColumns};
+      spec.shape = {kRows, kRowElements};
       spec.optimizer = Adam{.row_moments = RowMoments::kExact};
     }
     const absl::StatusOr<ShardMap> map =
@@ -113,7 +113,7 @@ class Job {
   Task<> RunClient(uint32_t index) {
     ParameterClient& client = *clients_[index];
     const std::vector<int64_t> ids = {1, 5, 9};
-    const std::vector<float> values(ids.size() * kColumns, 1e-3F);
+    const std::vector<float> values(ids.size() * kRowElements, 1e-3F);
     RowsItem item;
     item.variable = client.map()->entries()[index].id;
     item.ids = ids;

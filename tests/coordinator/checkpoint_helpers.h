@@ -19,6 +19,9 @@
 
 namespace capstan::testing {
 
+// Functions and datasets of a program that has none.
+inline Definitions None() { return Definitions(); }
+
 // A checkpoint as its files have it.
 class SavedState {
  public:

@@ -12,11 +12,10 @@ using ::testing::IsEmpty;
 using testing::IsError;
 using testing::Job;
 using testing::NamesIn;
+using testing::None;
 using testing::SavedState;
 using testing::SaveIn;
 using testing::TempDir;
-
-Definitions None() { return Definitions(); }
 
 // Bytes that differ from element to element, and are valid for all dtypes.
 Tensor Pattern(DType dtype, const Shape& shape, unsigned seed) {
@@ -78,7 +77,7 @@ TEST(CheckpointTest, AllKindsOfVariablesComeBackInAnotherCluster) {
 }
 
 // Every rule that remembers something.
-std::vector<VariableSpec> Trained(const Shape& shape) {
+std::vector<VariableSpec> TrainedSpecs(const Shape& shape) {
   return {
       {.name = "sgd", .shape = shape, .optimizer = Sgd{}},
       {.name = "momentum", .shape = shape, .optimizer = Momentum{}},
@@ -107,7 +106,7 @@ void TrainSteps(ClusterCoordinator& coordinator, const Shape& shape, int first,
                 int last) {
   for (int step = first; step < last; ++step) {
     std::vector<VariableUpdate> updates;
-    for (const VariableSpec& spec : Trained(shape)) {
+    for (const VariableSpec& spec : TrainedSpecs(shape)) {
       updates.push_back({spec.name, Gradient(shape, step)});
     }
     coordinator.Apply(Operation::kGradient, updates);
@@ -124,7 +123,7 @@ TEST(CheckpointTest, OptimizersGoOnWhereTheyWere) {
   const TempDir second;
   const Shape shape = {10, 3};
   Job job(None(), 1, 3);
-  job.coordinator.CreateVariables(Trained(shape), FixedShards(3));
+  job.coordinator.CreateVariables(TrainedSpecs(shape), FixedShards(3));
   TrainSteps(job.coordinator, shape, 0, 7);
   const SavedState saved = SaveIn(job.coordinator, first.path());
   EXPECT_EQ(saved.Find("nadam").shards.front().updates, 7u);
@@ -132,7 +131,7 @@ TEST(CheckpointTest, OptimizersGoOnWhereTheyWere) {
 
   Job other(None(), 1, 2);
   // Cut in the same way, as rows have had other numbers of updates.
-  other.coordinator.CreateVariables(Trained(shape), FixedShards(3));
+  other.coordinator.CreateVariables(TrainedSpecs(shape), FixedShards(3));
   // Of which nothing may be left.
   TrainSteps(other.coordinator, shape, 100, 103);
   CheckpointManager manager(other.coordinator, first.path());
@@ -151,7 +150,7 @@ TEST(CheckpointTest, WithoutSlotsOptimizersBeginAnew) {
   const TempDir other_dir;
   const Shape shape = {4, 2};
   Job job(None(), 1, 1);
-  job.coordinator.CreateVariables(Trained(shape));
+  job.coordinator.CreateVariables(TrainedSpecs(shape));
   TrainSteps(job.coordinator, shape, 0, 3);
   const Tensor adam = job.coordinator.Read("adam");
   CheckpointManager manager(job.coordinator, dir.path());

@@ -20,6 +20,7 @@ using ::testing::IsEmpty;
 using testing::IsError;
 using testing::Job;
 using testing::Member;
+using testing::None;
 using testing::NpyOf;
 using testing::RawMember;
 using testing::SavedState;
@@ -28,8 +29,6 @@ using testing::TempDir;
 using testing::ZipOf;
 
 using Tensors = std::map<std::string, Tensor>;
-
-Definitions None() { return Definitions(); }
 
 void WriteNpz(const std::string& path, const std::vector<RawMember>& members) {
   const FileInFolder file = OpenFolderOf(path, IfMissing::kFail);
@@ -68,7 +67,7 @@ Tensor Pattern(DType dtype, const Shape& shape) {
   return tensor;
 }
 
-std::vector<VariableSpec> AllKinds() {
+std::vector<VariableSpec> ImportedKinds() {
   return {
       {.name = "f32", .shape = {11, 3}, .optimizer = Adam{}},
       {.name = "f64", .shape = {7}, .dtype = DType::kF64},
@@ -92,8 +91,8 @@ TEST(ImportTest, WhatWasExportedComesBackHoweverItIsCut) {
   const TempDir dir;
   {
     Job job(None(), 1, 2);
-    job.coordinator.CreateVariables(AllKinds(), FixedShards(3));
-    for (const VariableSpec& spec : AllKinds()) {
+    job.coordinator.CreateVariables(ImportedKinds(), FixedShards(3));
+    for (const VariableSpec& spec : ImportedKinds()) {
       if (spec.shape.num_elements() == 0) continue;
       job.coordinator.Assign(spec.name, Pattern(spec.dtype, spec.shape));
     }
@@ -106,14 +105,15 @@ TEST(ImportTest, WhatWasExportedComesBackHoweverItIsCut) {
   for (const std::string name : {"/a.safetensors", "/a.npz"}) {
     for (const int servers : {1, 2, 3}) {
       Job job(None(), 1, servers);
-      job.coordinator.CreateVariables(AllKinds(), FixedShards(servers + 1));
+      job.coordinator.CreateVariables(ImportedKinds(),
+                                      FixedShards(servers + 1));
       const RestoreReport report =
           ImportVariables(job.coordinator, dir.path() + name);
       EXPECT_EQ(report.name, dir.path() + name);
-      EXPECT_EQ(report.restored.size(), AllKinds().size());
+      EXPECT_EQ(report.restored.size(), ImportedKinds().size());
       EXPECT_THAT(report.missing, IsEmpty());
       EXPECT_THAT(report.unexpected, IsEmpty());
-      for (const VariableSpec& spec : AllKinds()) {
+      for (const VariableSpec& spec : ImportedKinds()) {
         EXPECT_EQ(job.coordinator.Read(spec.name),
                   Pattern(spec.dtype, spec.shape))
             << spec.name << " of " << name << " on " << servers;

@@ -13,7 +13,7 @@ using testing::SavedState;
 using testing::SaveIn;
 using testing::TempDir;
 
-constexpr int kReplicas = 2;
+constexpr int kReshardReplicas = 2;
 constexpr int kRoundsBefore = 3;
 constexpr int kRoundsAfter = 3;
 
@@ -30,14 +30,14 @@ std::vector<VariableSpec> Specs() {
                        .shape = {rows, 3},
                        .initializer = Uniform{-1, 1},
                        .optimizer = optimizer,
-                       .update = Sync{.replicas = kReplicas}});
+                       .update = Sync{.replicas = kReshardReplicas}});
     }
   }
   specs.push_back({.name = "scalar",
                    .shape = {},
                    .initializer = Ones{},
                    .optimizer = Adam{},
-                   .update = Sync{.replicas = kReplicas}});
+                   .update = Sync{.replicas = kReshardReplicas}});
   return specs;
 }
 
@@ -90,8 +90,8 @@ class ReshardTest : public ::testing::Test {
     job.coordinator.CreateVariables(Specs(), CutFor(servers));
   }
   void Train(Job& job, int first_round, int rounds) const {
-    for (int i = 0; i < rounds * kReplicas; ++i) {
-      job.coordinator.Schedule(*step_, first_round * kReplicas + i);
+    for (int i = 0; i < rounds * kReshardReplicas; ++i) {
+      job.coordinator.Schedule(*step_, first_round * kReshardReplicas + i);
     }
     job.coordinator.Join();
   }
@@ -105,7 +105,7 @@ TEST_F(ReshardTest, TrainingGoesOnIdentically) {
   const std::string expected_before = dir / "before";
   const std::string expected_after = dir / "after";
   {
-    Job job(definitions_, kReplicas, 2);
+    Job job(definitions_, kReshardReplicas, 2);
     Create(job, 2);
     Train(job, 0, kRoundsBefore);
     SaveIn(job.coordinator, expected_before);
@@ -118,7 +118,7 @@ TEST_F(ReshardTest, TrainingGoesOnIdentically) {
   for (const int saved_by : {1, 2, 3, 4}) {
     const std::string from = dir / std::to_string(saved_by);
     {
-      Job job(definitions_, kReplicas, saved_by);
+      Job job(definitions_, kReshardReplicas, saved_by);
       Create(job, saved_by);
       Train(job, 0, kRoundsBefore);
       EXPECT_EQ(SaveIn(job.coordinator, from).DifferenceFrom(before), "");
@@ -126,7 +126,7 @@ TEST_F(ReshardTest, TrainingGoesOnIdentically) {
     for (const int restored_by : {1, 2, 3, 5}) {
       SCOPED_TRACE(std::to_string(saved_by) + " to " +
                    std::to_string(restored_by) + " servers");
-      Job job(definitions_, kReplicas, restored_by);
+      Job job(definitions_, kReshardReplicas, restored_by);
       Create(job, restored_by);
       const RestoreReport report =
           CheckpointManager(job.coordinator, from).Restore();

@@ -78,7 +78,7 @@ class Course {
   std::vector<Element> elements_;
 };
 
-void Step(WorkerContext& worker) {
+void UntornStep(WorkerContext& worker) {
   const Tensor ones =
       Tensor::FromValues({kRows, 2}, std::vector<float>(kRows * 2, 1.0f));
   std::vector<std::int64_t> ids;
@@ -101,7 +101,7 @@ void Step(WorkerContext& worker) {
 TEST(UntornTest, TwoHundredCheckpointsOfAsynchronousTraining) {
   const TempDir dir;
   Definitions definitions;
-  const auto step = definitions.AddFunction("step", Step);
+  const auto step = definitions.AddFunction("step", UntornStep);
   Job job(definitions, 3, 3);
   std::vector<VariableSpec> specs;
   for (const Trained& one : AllTrained()) {

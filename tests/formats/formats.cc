@@ -55,7 +55,7 @@ absl::Status WriteEvents(FileSystem& files) {
     CAPSTAN_RETURN_IF_ERROR(events.Histogram("weights", step, values));
   }
   CAPSTAN_RETURN_IF_ERROR(events.Text("note", 3, "*grüße*"));
-  CAPSTAN_RETURN_IF_ERROR(events.EndHParams(RunEnd::kSuccess));
+  CAPSTAN_RETURN_IF_ERROR(events.EndHParams(HParamsOutcome::kSuccess));
   return events.Flush();
 }
 

@@ -14,8 +14,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Duration kSecond = std::chrono::seconds(1);
-
 // A job of one worker and one server that runs, for a few seeds.
 class JoinTest : public ::testing::TestWithParam<uint64_t> {
  protected:

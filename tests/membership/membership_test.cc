@@ -15,8 +15,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-constexpr Duration kSecond = std::chrono::seconds(1);
-
 // Two workers and two servers, for a few seeds.
 class MembershipTest : public ::testing::TestWithParam<uint64_t> {
  protected:

@@ -17,8 +17,6 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Duration kSecond = std::chrono::seconds(1);
-
 // A job of two workers and one server whose program defines two functions, for
 // a few seeds.
 class ProgramsTest : public ::testing::TestWithParam<uint64_t> {

@@ -2,6 +2,7 @@
 // and Server. Test-only.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 #include "transport/sim/sim_world.h"
 
 namespace capstan::testing {
+
+inline constexpr Duration kSecond = std::chrono::seconds(1);
 
 class SimJob {
  public:

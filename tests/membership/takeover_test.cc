@@ -15,7 +15,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Duration kSecond = std::chrono::seconds(1);
 constexpr const char* kTasks[] = {"ps/0", "ps/1", "worker/0", "worker/1"};
 
 // Two workers, two servers and a second coordinator, for a few seeds.

@@ -26,6 +26,7 @@ using testing::Dense;
 using testing::Gate;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kLarge;
 using testing::ParameterJob;
 using testing::Push;
 using testing::Spec;
@@ -445,7 +446,6 @@ TEST_F(SlowServerTest, AServerThatIsNotThere) {
 
 // It was cut off in the middle, and the server knows nothing of it.
 TEST(CancelUpdateTest, CanBeRepeatedUnderTheSameId) {
-  constexpr size_t kLarge = 2 << 20;  // 8 MiB
   Cancellation cancellation;
   ParameterJob job;
   ASSERT_OK(job.Create({Spec("w", {kLarge})}));

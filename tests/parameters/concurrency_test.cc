@@ -16,7 +16,7 @@ using testing::Rows;
 using testing::Spec;
 
 constexpr int kClients = 4;
-constexpr int kSteps = 200;
+constexpr int kStepsEach = 200;
 
 struct Work {
   UpdateId first;
@@ -35,7 +35,7 @@ Task<absl::Status> Train(ParameterClient& client, Work work) {
     pulls[i].variable = work.read[i];
     pulls[i].into = BytesOf(values[i]);
   }
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kStepsEach; ++i) {
     UpdateId id = work.first;
     id.step += static_cast<uint64_t>(i);
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -71,7 +71,7 @@ TEST(ConcurrencyTest, EveryUpdateCountsOnce) {
     done.push_back(job.Start(client, Train(client, work)));
   }
   for (std::future<absl::Status>& one : done) ASSERT_OK(one.get());
-  constexpr float kAll = kClients * kSteps;
+  constexpr float kAll = kClients * kStepsEach;
   EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(8, -kAll)));
   EXPECT_THAT(job.Read("b"), IsOkAndHolds(std::vector<float>(8, -kAll)));
   EXPECT_THAT(job.Read("c"), IsOkAndHolds(std::vector<float>{
@@ -98,7 +98,7 @@ TEST(ConcurrencyTest, TheSameStepsFromTwoSenders) {
     done.push_back(job.Start(*client, Train(*client, work)));
   }
   for (std::future<absl::Status>& one : done) ASSERT_OK(one.get());
-  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(8, -kSteps)));
+  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(8, -kStepsEach)));
 }
 
 // Variables come and go while others are used.
@@ -118,7 +118,7 @@ TEST(ConcurrencyTest, TheMapChangesUnderWay) {
     ASSERT_OK(job.Drop({"b"}));
   }
   ASSERT_OK(done.get());
-  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(8, -kSteps)));
+  EXPECT_THAT(job.Read("a"), IsOkAndHolds(std::vector<float>(8, -kStepsEach)));
 }
 
 }  // namespace

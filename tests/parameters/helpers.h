@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "testing/status_matchers.h"
 
 namespace capstan::testing {
+
+// Elements of a shard that is streamed: 8 MiB.
+inline constexpr int64_t kLarge = 2 << 20;
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 template <typename T>
 Bytes BytesOf(const std::vector<T>& values) {
@@ -46,6 +51,15 @@ inline std::vector<float> Counting(size_t size, float base = 0) {
   std::vector<float> values(size);
   for (size_t i = 0; i < size; ++i) values[i] = base + static_cast<float>(i);
   return values;
+}
+
+inline std::vector<float> SomeGradient(uint64_t seed, size_t size) {
+  Random random(seed);
+  std::vector<float> gradient(size);
+  for (float& g : gradient) {
+    g = static_cast<float>(random.Between(-1'000'000, 1'000'000)) * 1e-5f;
+  }
+  return gradient;
 }
 
 template <typename T>

@@ -14,15 +14,13 @@ namespace {
 using testing::BytesOf;
 using testing::Dense;
 using ::testing::HasSubstr;
+using testing::kLarge;
+using testing::kNan;
 using testing::ParameterJob;
 using testing::Push;
 using testing::ReadAs;
 using testing::Spec;
 using testing::StatusIs;
-
-// Elements of a shard that is streamed: 8 MiB.
-constexpr int64_t kLarge = 2 << 20;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> All(size_t size, float value) {
   return std::vector<float>(size, value);

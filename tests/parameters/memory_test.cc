@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kLarge;
 using testing::ParameterJob;
 using testing::Plain;
 using testing::Push;
@@ -122,7 +123,6 @@ TEST(MemoryTest, ANewGenerationNeedsNoMoreThanTheOld) {
 // The memory of earlier versions is kept for later ones, but not at the cost
 // of a new variable.
 TEST(MemoryTest, SparesMakeRoomForNewVariables) {
-  constexpr int64_t kLarge = 2 << 20;  // 8 MiB, which is streamed
   ParameterJob job({.memory_limit = 20 << 20});
   ASSERT_OK(job.Create({Spec("w", {kLarge})}));
   ASSERT_OK(Push(job, job.chief(), job.NextStep(), "w",
@@ -134,7 +134,6 @@ TEST(MemoryTest, SparesMakeRoomForNewVariables) {
 }
 
 TEST(MemoryTest, AFullServerStillTrains) {
-  constexpr int64_t kLarge = 2 << 20;
   ParameterJob job({.memory_limit = 8 << 20});
   ASSERT_OK(job.Create({Spec("w", {kLarge})}));
   for (int i = 0; i < 3; ++i) {

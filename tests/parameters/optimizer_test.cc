@@ -13,20 +13,13 @@ namespace {
 using testing::BytesOf;
 using testing::Dense;
 using testing::IsOkAndHolds;
+using testing::kLarge;
 using testing::ParameterJob;
 using testing::Push;
 using testing::Rows;
 using testing::Scatter;
+using testing::SomeGradient;
 using testing::Spec;
-
-std::vector<float> SomeGradient(uint64_t seed, size_t size) {
-  Random random(seed);
-  std::vector<float> gradient(size);
-  for (float& g : gradient) {
-    g = static_cast<float>(random.Between(-1'000'000, 1'000'000)) * 1e-5f;
-  }
-  return gradient;
-}
 
 TEST(OptimizerTest, ShardsMakeNoDifference) {
   const std::vector<Optimizer> optimizers = {
@@ -183,7 +176,6 @@ TEST(OptimizerTest, StalenessIsCountedAndSlowsDown) {
 
 // Large gradients are applied in another way.
 TEST(OptimizerTest, StalenessOfLargeGradients) {
-  constexpr int64_t kLarge = 2 << 20;
   VariableSpec spec = Spec("w", {kLarge});
   spec.optimizer->staleness_power = 1;
   ParameterJob job;

@@ -39,15 +39,6 @@ inline std::vector<VariableSpec> SpecsWithSlots(Shape shape) {
   return specs;
 }
 
-inline std::vector<float> SomeGradient(uint64_t seed, size_t size) {
-  Random random(seed);
-  std::vector<float> gradient(size);
-  for (float& g : gradient) {
-    g = static_cast<float>(random.Between(-1'000'000, 1'000'000)) * 1e-5f;
-  }
-  return gradient;
-}
-
 inline uint32_t NumSlots(const VariableSpec& spec) {
   if (!spec.optimizer) return 0;
   return static_cast<uint32_t>(

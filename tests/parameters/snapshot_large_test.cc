@@ -19,12 +19,12 @@ using testing::SnapshotParts;
 using testing::Spec;
 using testing::TakeSnapshot;
 
-constexpr int64_t kRows = 200'000;
+constexpr int64_t kTableRows = 200'000;
 constexpr int64_t kWidth = 8;
 
 // 9.6 MB with its slots on each of two servers.
 VariableSpec LargeTable(UpdateMode mode = Async{}) {
-  VariableSpec spec = Spec("table", {kRows, kWidth});
+  VariableSpec spec = Spec("table", {kTableRows, kWidth});
   spec.initializer = Uniform{.seed = 1};
   spec.optimizer = Adam{.learning_rate = 0.1};
   spec.update = mode;
@@ -32,7 +32,7 @@ VariableSpec LargeTable(UpdateMode mode = Async{}) {
 }
 
 // The rows that update `i` changes, one on each server.
-std::vector<int64_t> RowsOf(int64_t i) { return {i, kRows - 1 - i}; }
+std::vector<int64_t> RowsOf(int64_t i) { return {i, kTableRows - 1 - i}; }
 
 TEST(SnapshotLargeTest, UpdatesThatComeTogetherAreAllApplied) {
   constexpr int64_t kUpdates = 100;
@@ -60,8 +60,8 @@ TEST(SnapshotLargeTest, UpdatesThatComeTogetherAreAllApplied) {
   EXPECT_EQ(SnapshotParts(job, "table", 1), before);
   const Parts after = ReadParts(job, "table");
   constexpr size_t kRowBytes = kWidth * sizeof(float);
-  for (int64_t row = 0; row < kRows; ++row) {
-    const bool updated = row < kUpdates || row >= kRows - kUpdates;
+  for (int64_t row = 0; row < kTableRows; ++row) {
+    const bool updated = row < kUpdates || row >= kTableRows - kUpdates;
     const size_t at = static_cast<size_t>(row) * kRowBytes;
     for (size_t part = 0; part < after.size(); ++part) {
       const bool changed =

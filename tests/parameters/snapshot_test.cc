@@ -138,15 +138,15 @@ INSTANTIATE_TEST_SUITE_P(Updates, SnapshotAfterTest,
 
 // Large gradients are applied as they arrive, to memory beside the shard's.
 TEST(SnapshotTest, StreamedUpdatesDoNotChangeIt) {
-  constexpr int64_t kLarge = (4 << 20) / sizeof(float) + 100;
+  constexpr int64_t kJustStreamed = (4 << 20) / sizeof(float) + 100;
   ParameterJob job;
-  VariableSpec spec = Spec("w", {kLarge});
+  VariableSpec spec = Spec("w", {kJustStreamed});
   spec.optimizer = Adam{.learning_rate = 0.1};
   ASSERT_OK(job.Create({spec}));
   const uint64_t state = BytesUsed(job);
   const auto push = [&](uint64_t seed) {
     return Push(job, job.chief(), job.NextStep(), "w",
-                SomeGradient(seed, kLarge));
+                SomeGradient(seed, kJustStreamed));
   };
   // Without memory for a second version at hand, and with.
   for (uint64_t save_id = 1; save_id <= 2; ++save_id) {

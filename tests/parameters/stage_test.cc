@@ -21,6 +21,7 @@ using testing::CommitOf;
 using testing::Counting;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kLarge;
 using testing::ParameterJob;
 using testing::Parts;
 using testing::Plain;
@@ -335,7 +336,6 @@ TEST(StageTest, ContributionsOfOpenRoundsAreDropped) {
 // An update that arrives while the shard is restored is computed from what is
 // not there any more; it is sent again, and applied once.
 TEST(StageTest, AnUpdateThatIsArrivingIsAppliedAfterwards) {
-  constexpr int64_t kLarge = 2 << 20;  // 8 MiB, which is streamed
   ParameterJob job;
   ASSERT_OK(job.Create({Spec("w", {kLarge})}));
   ParameterClient& worker = job.NewClient();

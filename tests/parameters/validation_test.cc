@@ -14,6 +14,7 @@ using testing::BytesOf;
 using testing::Dense;
 using ::testing::HasSubstr;
 using testing::IsOkAndHolds;
+using testing::kNan;
 using testing::ParameterJob;
 using testing::Plain;
 using testing::Push;
@@ -22,7 +23,6 @@ using testing::Scatter;
 using testing::Spec;
 using testing::StatusIs;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // With one server, which looks by itself, and with three, for which the client

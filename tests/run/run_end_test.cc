@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Says its process, and goes on until it is told to end.
-constexpr char kGoesOn[] = "echo pid $$; exec sleep 1000";
+constexpr char kTellsPid[] = "echo pid $$; exec sleep 1000";
 // The same, but it does not listen.
 constexpr char kStubborn[] =
     "trap '' TERM; echo pid $$; while :; do sleep 1000; done";
@@ -36,7 +36,7 @@ void ExpectAllGone(const RunProcess& run, size_t count) {
 }
 
 TEST(RunEndTest, CtrlCEndsAll) {
-  RunProcess run(kGoesOn, {.server = kGoesOn});
+  RunProcess run(kTellsPid, {.server = kTellsPid});
   run.WaitForOutput(": pid ", 4);
   run.Signal(SIGINT);
   EXPECT_EQ(run.Wait(), 128 + SIGINT);
@@ -47,7 +47,7 @@ TEST(RunEndTest, CtrlCEndsAll) {
 }
 
 TEST(RunEndTest, SigtermEndsAll) {
-  RunProcess run(kGoesOn, {.server = kGoesOn});
+  RunProcess run(kTellsPid, {.server = kTellsPid});
   run.WaitForOutput(": pid ", 4);
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 128 + SIGTERM);
@@ -55,7 +55,7 @@ TEST(RunEndTest, SigtermEndsAll) {
 }
 
 TEST(RunEndTest, SighupEndsAll) {
-  RunProcess run(kGoesOn, {.server = kGoesOn});
+  RunProcess run(kTellsPid, {.server = kTellsPid});
   run.WaitForOutput(": pid ", 4);
   run.Signal(SIGHUP);
   EXPECT_EQ(run.Wait(), 128 + SIGHUP);
@@ -93,7 +93,7 @@ TEST(RunEndTest, ASecondCtrlCKills) {
 }
 
 TEST(RunEndTest, AStoppedTaskIsKilledToo) {
-  RunProcess run(kGoesOn);
+  RunProcess run(kTellsPid);
   run.WaitForOutput(": pid ", 3);
   for (const pid_t pid : Pids(run)) kill(pid, SIGSTOP);
   run.Signal(SIGINT);
@@ -160,7 +160,7 @@ TEST(RunEndTest, WhatTasksStartEndsWithThem) {
 }
 
 TEST(RunEndTest, TasksDieWithTheSupervisor) {
-  RunProcess run(kGoesOn, {.server = kGoesOn});
+  RunProcess run(kTellsPid, {.server = kTellsPid});
   run.WaitForOutput(": pid ", 4);
   run.Signal(SIGKILL);
   EXPECT_EQ(run.Wait(), 128 + SIGKILL);

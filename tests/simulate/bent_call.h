@@ -1,6 +1,7 @@
-// A request with another body, for planted bugs.
+// What planted bugs make of requests.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -9,7 +10,10 @@
 
 namespace capstan::simulate {
 
-// `inner` must outlive it.
+// Above all steps that the coordinator ever hands out.
+inline constexpr uint64_t kForeignSteps = uint64_t{1} << 20;
+
+// A request with another body. `inner` must outlive it.
 class BentCall final : public ServerCall {
  public:
   BentCall(ServerCall& inner, std::string body)

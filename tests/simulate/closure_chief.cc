@@ -14,10 +14,6 @@
 namespace capstan::simulate {
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(20);
-// How long nothing may change after the end.
-constexpr Duration kRest = std::chrono::seconds(2);
-
 DataRangesOptions RangesOf(const ClosureOptions& options, Random random) {
   DataRangesOptions ranges;
   ranges.batch = options.batch;

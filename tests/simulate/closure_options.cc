@@ -10,7 +10,7 @@
 namespace capstan::simulate {
 namespace {
 
-void ReadMode(StrictMap& map, DigitMode& mode) {
+void ReadClosureMode(StrictMap& map, DigitMode& mode) {
   std::string name = "async";
   map.Read("mode", name);
   if (name == "async") {
@@ -49,7 +49,7 @@ absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
   StrictMap map(scenario.parameters,
                 absl::StrCat(scenario.path, ": parameters"));
   ClosureOptions options;
-  ReadMode(map, options.mode);
+  ReadClosureMode(map, options.mode);
   map.Read("servers", options.servers, 1, 1000);
   map.Read("workers", options.workers, 1, 10'000);
   map.Read("joiners", options.joiners, 0, 10'000);

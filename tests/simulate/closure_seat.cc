@@ -13,12 +13,6 @@
 #include "simulate/late_channel.h"
 
 namespace capstan::simulate {
-namespace {
-
-constexpr Duration kTick = std::chrono::milliseconds(20);
-
-}  // namespace
-
 ClosureSeat::ClosureSeat(ClosureContext& context, SimNode& node)
     : context_(context),
       node_(node),

@@ -2,6 +2,7 @@
 // what any program does with it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -15,6 +16,10 @@
 #include "simulate/closure_context.h"
 
 namespace capstan::simulate {
+
+inline constexpr Duration kTick = std::chrono::milliseconds(20);
+// How long nothing may change after the end.
+inline constexpr Duration kRest = std::chrono::seconds(2);
 
 // One life. Lives on the node's executor; what is passed by reference must
 // outlive it.

@@ -11,7 +11,7 @@
 namespace capstan::simulate {
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(20);
+constexpr Duration kDigitTick = std::chrono::milliseconds(20);
 constexpr Duration kWatermarkEvery = std::chrono::milliseconds(80);
 // How many old updates are sent once more in the end.
 constexpr int kLateCopies = 3;
@@ -50,7 +50,7 @@ class DigitChief {
       co_await CommitRound();
       co_await MoveWatermark();
       if (!context_.finishing) co_await ChangeRule();
-      co_await Sleep(kTick);
+      co_await Sleep(kDigitTick);
     }
     co_await End();
     context_.over = true;
@@ -108,7 +108,7 @@ class DigitChief {
       status = co_await client_->Install(map_, fence_.term, 0, timeout);
       if (!status.ok()) {
         context_.judge.OnFailure(status);
-        co_await Sleep(kTick);
+        co_await Sleep(kDigitTick);
       }
     }
   }
@@ -153,7 +153,7 @@ class DigitChief {
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
       status = co_await ReadDigits(context_, *client_, plan, values);
-      if (!status.ok()) co_await Sleep(kTick);
+      if (!status.ok()) co_await Sleep(kDigitTick);
     }
   }
 
@@ -167,7 +167,7 @@ class DigitChief {
       status = co_await client_->SetWatermark(request, options);
       if (!status.ok()) {
         context_.judge.OnFailure(status);
-        co_await Sleep(kTick);
+        co_await Sleep(kDigitTick);
       }
     }
   }

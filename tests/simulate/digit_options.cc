@@ -9,7 +9,7 @@
 namespace capstan::simulate {
 namespace {
 
-void ReadMode(StrictMap& map, DigitMode& mode) {
+void ReadDigitMode(StrictMap& map, DigitMode& mode) {
   std::string name = "async";
   map.Read("mode", name);
   if (name == "async") {
@@ -31,7 +31,7 @@ absl::StatusOr<DigitOptions> ReadDigitOptions(const Scenario& scenario) {
   StrictMap map(scenario.parameters,
                 absl::StrCat(scenario.path, ": parameters"));
   DigitOptions options;
-  ReadMode(map, options.mode);
+  ReadDigitMode(map, options.mode);
   map.Read("servers", options.servers, 1, 16);
   map.Read("workers", options.workers, 1, 100);
   map.Read("lanes", options.lanes, 1, 100);

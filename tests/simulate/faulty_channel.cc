@@ -8,7 +8,7 @@ namespace capstan::simulate {
 namespace {
 
 constexpr Duration kLate = std::chrono::milliseconds(20);
-constexpr double kChance = 0.02;
+constexpr double kBadCalls = 0.02;
 
 Task<> Pause(SimNode& node) {
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
@@ -34,7 +34,7 @@ class FaultyChannel final : public Channel {
   Task<absl::StatusOr<Reply>> Call(Method method, std::string body,
                                    std::vector<Bytes> attachments,
                                    CallOptions options) override {
-    const bool bad = random_.Chance(kChance);
+    const bool bad = random_.Chance(kBadCalls);
     std::vector<MutableBytes> places;
     if (options.receive_into) places = *options.receive_into;
     absl::StatusOr<Reply> reply = co_await inner_->Call(

@@ -24,11 +24,9 @@ std::shared_ptr<RetryMemory> NewRetryMemory() {
 
 namespace {
 
-// Above all steps that the coordinator ever hands out.
-constexpr uint64_t kForeignSteps = uint64_t{1} << 20;
 // How far ahead the watermark is.
-constexpr uint64_t kAhead = 2;
-constexpr double kChance = 0.05;
+constexpr uint64_t kWatermarkAhead = 2;
+constexpr double kBadClosures = 0.05;
 
 ClosureCall CallOf(const RunRequest& request) {
   EncodedValue value;
@@ -71,7 +69,7 @@ class BendingChannel final : public Channel {
 
   std::string BendWatermark(const std::string& body) {
     WatermarkRequest request = DecodeWatermarkRequest(body).value();
-    if (plant_ == Plant::kEarlyWatermark) request.watermark += kAhead;
+    if (plant_ == Plant::kEarlyWatermark) request.watermark += kWatermarkAhead;
     // The first is that of a block, before its steps begin.
     if (plant_ == Plant::kLostRecord && request.watermark > 0) {
       request.record.clear();
@@ -108,7 +106,7 @@ class FaultyWorker final : public Service {
     if (call.method() != Method::kWorkerRun)
       co_return co_await inner_.Serve(call);
     RunRequest request = DecodeRunRequest(call.body()).value();
-    const bool bad = random_.Chance(kChance);
+    const bool bad = random_.Chance(kBadClosures);
     if (plant_ == Plant::kLostClosure && bad && request.session == session_) {
       co_return DoneReply(request);
     }

@@ -11,9 +11,6 @@
 namespace capstan::simulate {
 namespace {
 
-// Above all steps that the coordinator ever hands out.
-constexpr uint64_t kForeignSteps = uint64_t{1} << 20;
-
 bool IsUpdate(Method method) {
   return method == Method::kPush || method == Method::kScatter;
 }

@@ -14,14 +14,11 @@
 namespace capstan::simulate {
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(20);
-// How long nothing may change after the end.
-constexpr Duration kRest = std::chrono::seconds(2);
 // Keys that are scheduled at once, and how far ahead they may be.
 constexpr size_t kMostOpen = 10;
-constexpr uint64_t kAhead = 24;
+constexpr uint64_t kKeysAhead = 24;
 // The chance that the servers are asked what they have.
-constexpr double kLooks = 0.05;
+constexpr double kKeyLooks = 0.05;
 
 class KeyChief {
  public:
@@ -144,7 +141,8 @@ class KeyChief {
   Task<> Step() {
     std::vector<uint64_t> free;
     const uint64_t first = FirstIncomplete();
-    for (uint64_t key = first; key < std::min(first + kAhead, keys_); ++key) {
+    for (uint64_t key = first; key < std::min(first + kKeysAhead, keys_);
+         ++key) {
       if (!IsComplete(key) && !open_.contains(key)) free.push_back(key);
     }
     if (!free.empty() && open_.size() < window_) {
@@ -170,7 +168,7 @@ class KeyChief {
         co_await seat_.Change();
       }
     }
-    if (random_.Chance(kLooks)) co_await Look();
+    if (random_.Chance(kKeyLooks)) co_await Look();
     std::erase_if(open_, [&](const auto& item) {
       // The judge has to hear of its end before it is put again.
       if (!context_.judge.Ended(item.first)) return false;

@@ -16,9 +16,6 @@ namespace {
 
 constexpr char kSpareName[] = "spare";
 
-constexpr Duration kTick = std::chrono::milliseconds(20);
-// How long nothing may change after the end.
-constexpr Duration kRest = std::chrono::seconds(2);
 constexpr Duration kBetweenBlocks = std::chrono::milliseconds(150);
 // The most steps of a block, and that are put and not yet accounted for.
 constexpr uint64_t kMostInBlock = 24;

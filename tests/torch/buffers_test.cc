@@ -12,23 +12,19 @@ namespace capstan {
 namespace {
 
 using testing::Alone;
+using testing::Batches;
 using ::testing::HasSubstr;
+using testing::kBatch;
+using testing::kBatches;
+using testing::kRate;
 using testing::Make;
 using testing::Points;
 
-constexpr int64_t kBatch = 8;
-constexpr int64_t kBatches = 12;
-constexpr double kRate = 0.05;
-
-Dataset Batches() {
-  return Dataset::FromTensors(Points(kBatch * kBatches)).Batch(kBatch);
-}
-
 // A job that trains an M, called "net".
 template <typename M>
-class Job {
+class BufferJob {
  public:
-  explicit Job(int workers, const TrainerOptions& options = {})
+  explicit BufferJob(int workers, const TrainerOptions& options = {})
       : cluster_(program_, workers, 2),
         trainer_(cluster_.cluster(), model_, WithSgd(options)) {}
 
@@ -53,7 +49,7 @@ class Job {
 
 // The same by libtorch alone.
 template <typename M>
-std::map<std::string, Tensor> Expected() {
+std::map<std::string, Tensor> TrainedAlone() {
   // Threads that wait for one another take long on a machine that is busy.
   torch::set_num_threads(1);
   return Alone<M>("net", [](M& module) {
@@ -75,7 +71,7 @@ double Distance(const torch::Tensor& a, const torch::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-struct Counted : torch::nn::Module {
+struct CountedNet : torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) {
     if (is_training()) {
       seen += x.size(0);
@@ -99,9 +95,9 @@ TEST(BuffersTest, IntegersCountAllBatches) {
       {.update = Sync{.replicas = 2}},
       {.update = BoundedStaleness{.replicas = 3, .bound = 1}}};
   for (const TrainerOptions& mode : modes) {
-    Job<Counted> job(3, mode);
+    BufferJob<CountedNet> job(3, mode);
     Trainer& trainer = job.Fit(2);
-    const auto copy = Make<Counted>();
+    const auto copy = Make<CountedNet>();
     CopyValues(trainer, *copy);
     EXPECT_EQ(copy->norm->num_batches_tracked.item<int64_t>(), 2 * kBatches);
     EXPECT_EQ(copy->seen.item<int32_t>(), 2 * kBatches * kBatch);
@@ -125,7 +121,7 @@ struct Tied : torch::nn::Module {
 };
 
 TEST(BuffersTest, OneTensorUnderTwoNamesIsOneVariable) {
-  Job<Tied> job(1);
+  BufferJob<Tied> job(1);
   Trainer& trainer = job.Fit();
   std::map<std::string, Tensor> values = trainer.Values();
   values.erase("net/iterations");
@@ -170,7 +166,7 @@ struct TiedEmbedding : torch::nn::Module {
 };
 
 TEST(BuffersTest, OneEmbeddingUnderTwoNamesIsOneVariable) {
-  Job<TiedEmbedding> job(1);
+  BufferJob<TiedEmbedding> job(1);
   const auto values = job.Fit().Values();
   EXPECT_TRUE(values.contains("net/table.weight"));
   EXPECT_FALSE(values.contains("net/again.weight"));
@@ -184,7 +180,7 @@ TEST(BuffersTest, TwoTensorsInOneMemoryAreRefused) {
     torch::nn::Linear two = register_module("two", torch::nn::Linear(1, 4));
   };
   try {
-    Job<Shared> job(1);
+    BufferJob<Shared> job(1);
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
@@ -207,7 +203,7 @@ TEST(BuffersTest, ConstantsStay) {
   };
   for (const UpdateMode& update :
        {UpdateMode(Async{}), UpdateMode(Sync{.replicas = 3})}) {
-    Job<Masked> job(2, {.update = update});
+    BufferJob<Masked> job(2, {.update = update});
     const auto values = job.Fit().Values();
     EXPECT_EQ(values.at("net/mask"), FromTorch(Make<Masked>()->mask));
     EXPECT_EQ(values.at("net/row"), FromTorch(torch::full({4}, 0.7)));
@@ -240,12 +236,12 @@ struct Statistics : torch::nn::Module {
 };
 
 TEST(BuffersTest, StatisticsOfOneWorkerAreThoseOfLibtorch) {
-  auto expected = Expected<Statistics>();
+  auto expected = TrainedAlone<Statistics>();
   // The batches of one step are one batch to it.
   std::erase_if(expected, [](const auto& item) {
     return item.first.find("often.running") != std::string::npos;
   });
-  Job<Statistics> job(1);
+  BufferJob<Statistics> job(1);
   const auto values = job.Fit().Values();
   for (const auto& [name, value] : expected) {
     EXPECT_LE(Distance(ToTorch(values.at(name)), ToTorch(value)), 1e-5) << name;

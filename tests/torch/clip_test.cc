@@ -49,8 +49,8 @@ Optimizer Clipped(double bound) {
   return optimizer;
 }
 
-struct Job {
-  explicit Job(int servers)
+struct ClipJob {
+  explicit ClipJob(int servers)
       : model(AddModel(program, "wide", [] { return std::make_shared<Wide>(); },
                        {.losses = {{"output",
                                     [](const torch::Tensor& predictions,
@@ -99,7 +99,7 @@ void ExpectApplied(ClusterCoordinator& coordinator, double scale) {
 
 void FitOnce(const TrainerOptions& options, int servers, double scale) {
   SCOPED_TRACE(servers);
-  Job job(servers);
+  ClipJob job(servers);
   TrainerOptions given = options;
   given.loss = CustomLoss{"output"};
   given.partitioner = FixedShards(servers);
@@ -131,7 +131,7 @@ TEST(GlobalClipTest, AGradientWithinTheBoundIsLeftAlone) {
 TEST(GlobalClipTest, CustomLoopsClipTheWholeGradient) {
   for (const int servers : {1, 3}) {
     SCOPED_TRACE(servers);
-    Job job(servers);
+    ClipJob job(servers);
     Trainer trainer(
         job.cluster.cluster(), job.model,
         {.optimizer = Clipped(kBound), .partitioner = FixedShards(servers)});

@@ -8,17 +8,18 @@
 namespace capstan {
 namespace {
 
+using testing::ErrorOf;
 using testing::Fixed;
 using ::testing::HasSubstr;
 
-constexpr int64_t kRows = 20;
-constexpr int64_t kDim = 3;
-constexpr double kRate = 0.1;
+constexpr int64_t kTableRows = 20;
+constexpr int64_t kTableDim = 3;
+constexpr double kPairRate = 0.1;
 
 // Two columns of ids, of which some occur in both, and often.
-Dataset Batches() {
+Dataset PairBatches() {
   const torch::Tensor ids =
-      (torch::arange(128) * 37 % 101 % kRows).reshape({64, 2});
+      (torch::arange(128) * 37 % 101 % kTableRows).reshape({64, 2});
   const torch::Tensor y = torch::cos(ids.to(torch::kFloat32).sum(1));
   return Dataset::FromTensors({{"x", FromTorch(ids)}, {"y", FromTorch(y)}})
       .Batch(8);
@@ -35,18 +36,20 @@ struct Pairs : torch::nn::Module {
     return out->forward(a * b);
   }
   Table table;
-  torch::nn::Linear out = register_module("out", torch::nn::Linear(kDim, 1));
+  torch::nn::Linear out =
+      register_module("out", torch::nn::Linear(kTableDim, 1));
 };
 using Ours = Pairs<Embedding>;
 using Theirs = Pairs<torch::nn::Embedding>;
 
 std::shared_ptr<Ours> MakeOurs() {
-  return Fixed(std::make_shared<Ours>(Embedding(kRows, kDim, Constant{0.5})));
+  return Fixed(
+      std::make_shared<Ours>(Embedding(kTableRows, kTableDim, Constant{0.5})));
 }
 
 std::shared_ptr<Theirs> MakeTheirs() {
-  const auto theirs =
-      Fixed(std::make_shared<Theirs>(torch::nn::Embedding(kRows, kDim)));
+  const auto theirs = Fixed(
+      std::make_shared<Theirs>(torch::nn::Embedding(kTableRows, kTableDim)));
   const torch::NoGradGuard no_gradients;
   theirs->table->weight.fill_(0.5);
   return theirs;
@@ -55,18 +58,18 @@ std::shared_ptr<Theirs> MakeTheirs() {
 TEST(EmbeddingTest, TrainsAsLibtorchsOwn) {
   Definitions program;
   const Model model = AddModel(program, "pairs", MakeOurs);
-  const DatasetHandle data =
-      program.AddDataset("data", [](const InputContext&) { return Batches(); });
+  const DatasetHandle data = program.AddDataset(
+      "data", [](const InputContext&) { return PairBatches(); });
   LocalCluster cluster(program, 1, 2);
   Trainer trainer(cluster.cluster(), model,
-                  {.optimizer = Sgd{.learning_rate = kRate},
+                  {.optimizer = Sgd{.learning_rate = kPairRate},
                    .partitioner = FixedShards(2)});
   trainer.Fit(data, {.epochs = 3, .verbose = Verbose::kSilent});
 
   const std::shared_ptr<Theirs> theirs = MakeTheirs();
-  torch::optim::SGD optimizer(theirs->parameters(), kRate);
+  torch::optim::SGD optimizer(theirs->parameters(), kPairRate);
   for (int epoch = 0; epoch < 3; ++epoch) {
-    const auto next = Batches().Open();
+    const auto next = PairBatches().Open();
     while (const std::optional<Example> batch = next()) {
       optimizer.zero_grad();
       torch::mse_loss(theirs->forward(ToTorch((*batch)["x"])).squeeze(1),
@@ -84,21 +87,11 @@ TEST(EmbeddingTest, TrainsAsLibtorchsOwn) {
 }
 
 TEST(EmbeddingTest, HasAnOptimizerOfItsOwn) {
-  const Embedding table(kRows, kDim, Zeros{},
+  const Embedding table(kTableRows, kTableDim, Zeros{},
                         Optimizer(Adagrad{.learning_rate = 0.3}));
   ASSERT_TRUE(table->Spec().optimizer.has_value());
   EXPECT_TRUE(std::holds_alternative<Adagrad>(table->Spec().optimizer->rule));
-  EXPECT_FALSE(Embedding(kRows, kDim)->Spec().optimizer.has_value());
-}
-
-template <typename F>
-std::string ErrorOf(const F& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  EXPECT_FALSE(Embedding(kTableRows, kTableDim)->Spec().optimizer.has_value());
 }
 
 TEST(EmbeddingTest, ErrorsNameTheThing) {
@@ -115,13 +108,13 @@ TEST(EmbeddingTest, AnIdThatIsNoRowFailsTheStep) {
   const DatasetHandle data =
       program.AddDataset("data", [](const InputContext&) {
         return Dataset::FromTensors(
-                   {{"x", Tensor::FromValues<int64_t>({1, 2}, {3, kRows})},
+                   {{"x", Tensor::FromValues<int64_t>({1, 2}, {3, kTableRows})},
                     {"y", Tensor::Zeros(DType::kF32, {1})}})
             .Batch(1);
       });
   LocalCluster cluster(program, 1, 1);
   Trainer trainer(cluster.cluster(), model,
-                  {.optimizer = Sgd{.learning_rate = kRate}});
+                  {.optimizer = Sgd{.learning_rate = kPairRate}});
   EXPECT_THAT(
       ErrorOf([&] { trainer.Fit(data, {.verbose = Verbose::kSilent}); }),
       HasSubstr("id 20 at position 0 is not in [0, 20)"));

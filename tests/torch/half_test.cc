@@ -7,9 +7,9 @@
 namespace capstan {
 namespace {
 
-constexpr int64_t kBatches = 64;
+constexpr int64_t kHalfBatches = 64;
 // Far below half an ulp of 1 in both types.
-constexpr float kRate = 1e-5F;
+constexpr float kTinyRate = 1e-5F;
 
 // Its gradients are 1, whatever the values.
 template <torch::ScalarType kType>
@@ -22,9 +22,10 @@ struct Half : torch::nn::Module {
       register_parameter("frozen", torch::ones({4}, kType), false);
 };
 
-Dataset Batches() {
-  return Dataset::FromTensors({{"x", Tensor::Zeros(DType::kF32, {kBatches, 4})},
-                               {"y", Tensor::Zeros(DType::kF32, {kBatches})}})
+Dataset HalfBatches() {
+  return Dataset::FromTensors(
+             {{"x", Tensor::Zeros(DType::kF32, {kHalfBatches, 4})},
+              {"y", Tensor::Zeros(DType::kF32, {kHalfBatches})}})
       .Batch(1);
 }
 
@@ -38,11 +39,11 @@ void Check(const TrainerOptions& options, double updates) {
                                          const torch::Tensor& /*targets*/) {
                               return predictions;
                             }}}});
-  const DatasetHandle data =
-      program.AddDataset("data", [](const InputContext&) { return Batches(); });
+  const DatasetHandle data = program.AddDataset(
+      "data", [](const InputContext&) { return HalfBatches(); });
   LocalCluster cluster(program, 1, 2);
   TrainerOptions given = options;
-  given.optimizer = Sgd{.learning_rate = kRate};
+  given.optimizer = Sgd{.learning_rate = kTinyRate};
   given.loss = CustomLoss{"output"};
   given.partitioner = FixedShards(2);
   Trainer trainer(cluster.cluster(), model, given);
@@ -51,7 +52,7 @@ void Check(const TrainerOptions& options, double updates) {
   const torch::Tensor master =
       ToTorch(trainer.coordinator().Read("half/weight"));
   ASSERT_EQ(master.scalar_type(), torch::kFloat32);
-  const double expected = 1 - updates * kRate;
+  const double expected = 1 - updates * kTinyRate;
   EXPECT_NEAR(master.min().item<double>(), expected, 1e-5);
   EXPECT_NEAR(master.max().item<double>(), expected, 1e-5);
 
@@ -69,13 +70,14 @@ void Check(const TrainerOptions& options, double updates) {
 }
 
 TEST(HalfTest, MastersAddUpWhatHalvesCannot) {
-  Check<torch::kFloat16>({}, 10 * kBatches);
-  Check<torch::kBFloat16>({}, 10 * kBatches);
+  Check<torch::kFloat16>({}, 10 * kHalfBatches);
+  Check<torch::kBFloat16>({}, 10 * kHalfBatches);
 }
 
 TEST(HalfTest, InTheOtherModesToo) {
-  Check<torch::kBFloat16>({.prefetch = true}, 10 * kBatches);
-  Check<torch::kFloat16>({.update = Sync{.replicas = 4}}, 10 * kBatches / 4);
+  Check<torch::kBFloat16>({.prefetch = true}, 10 * kHalfBatches);
+  Check<torch::kFloat16>({.update = Sync{.replicas = 4}},
+                         10 * kHalfBatches / 4);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capstan/dataset.h"
+#include "capstan/error.h"
 #include "capstan/program.h"
 #include "capstan/torch.h"
 #include "capstan/trainer.h"
@@ -54,6 +55,14 @@ inline Example Points(int64_t rows) {
   return Example({{"x", FromTorch(x)}, {"y", FromTorch(y)}});
 }
 
+// Points that are enough for so many steps, and the rate to train with.
+inline constexpr int64_t kBatch = 8;
+inline constexpr int64_t kBatches = 12;
+inline constexpr double kRate = 0.05;
+inline Dataset Batches() {
+  return Dataset::FromTensors(Points(kBatch * kBatches)).Batch(kBatch);
+}
+
 // What a model's parameters are after `run` has trained it alone.
 template <typename M, typename Run>
 std::map<std::string, Tensor> Alone(const std::string& model, const Run& run) {
@@ -67,6 +76,17 @@ std::map<std::string, Tensor> Alone(const std::string& model, const Run& run) {
     values[model + "/" + item.key()] = FromTorch(item.value());
   }
   return values;
+}
+
+// The text of the Error that `function` throws; empty if it throws none.
+template <typename F>
+std::string ErrorOf(const F& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace capstan::testing

@@ -19,7 +19,7 @@ using testing::Make;
 using ::testing::Not;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr int64_t kBatches = 8;
+constexpr int64_t kNanBatches = 8;
 constexpr int64_t kBad = 5;  // counted from 0
 
 // An embedding and a parameter. For an input of 0 the output is finite, but not
@@ -37,23 +37,23 @@ struct Both : torch::nn::Module {
 };
 
 // One example per batch, 1 but for the bad one.
-Dataset Batches(float bad) {
-  Tensor x = Tensor::Zeros(DType::kF32, {kBatches});
+Dataset NanBatches(float bad) {
+  Tensor x = Tensor::Zeros(DType::kF32, {kNanBatches});
   for (float& value : x.MutableValues<float>()) value = 1;
   x.MutableValues<float>()[kBad] = bad;
   return Dataset::FromTensors(
-             {{"x", x}, {"y", Tensor::Zeros(DType::kF32, {kBatches})}})
+             {{"x", x}, {"y", Tensor::Zeros(DType::kF32, {kNanBatches})}})
       .Batch(1);
 }
 
-struct Job {
-  Job(float bad, NonFinite non_finite,
-      std::optional<NonFinite> of_table = std::nullopt, int servers = 1)
+struct NanJob {
+  NanJob(float bad, NonFinite non_finite,
+         std::optional<NonFinite> of_table = std::nullopt, int servers = 1)
       : model(AddModel(program, "both",
                        [of_table] { return std::make_shared<Both>(of_table); },
                        {.non_finite = non_finite})),
         data(program.AddDataset(
-            "data", [bad](const InputContext&) { return Batches(bad); })),
+            "data", [bad](const InputContext&) { return NanBatches(bad); })),
         cluster(program, 1, servers),
         trainer(cluster.cluster(), model,
                 {.optimizer = Sgd{.learning_rate = 0.01}}) {}
@@ -82,7 +82,7 @@ struct Job {
 
 TEST(NonFiniteTest, TheErrorNamesLossVariableEpochAndBatch) {
   for (const int servers : {1, 2}) {
-    Job job(kNan, NonFinite::kRefuse, std::nullopt, servers);
+    NanJob job(kNan, NonFinite::kRefuse, std::nullopt, servers);
     EXPECT_THAT(job.ErrorOfFit({.epochs = 3}),
                 AllOf(HasSubstr("epoch 1/3, batch 6/8: "),
                       HasSubstr("the loss is NaN; "),
@@ -93,7 +93,7 @@ TEST(NonFiniteTest, TheErrorNamesLossVariableEpochAndBatch) {
 
 // sqrt(0) is finite, and its derivative infinite.
 TEST(NonFiniteTest, OrTheGradientAlone) {
-  Job job(0, NonFinite::kRefuse);
+  NanJob job(0, NonFinite::kRefuse);
   EXPECT_THAT(job.ErrorOfFit({.epochs = 1}),
               AllOf(HasSubstr("epoch 1/1, batch 6/8: "), Not(HasSubstr("loss")),
                     HasSubstr("variable 'both/weight', shard 0: the gradient "
@@ -101,34 +101,34 @@ TEST(NonFiniteTest, OrTheGradientAlone) {
 }
 
 TEST(NonFiniteTest, OfAStepWithSeveralBatchesAllAreNamed) {
-  Job job(kNan, NonFinite::kRefuse);
+  NanJob job(kNan, NonFinite::kRefuse);
   EXPECT_THAT(job.ErrorOfFit({.epochs = 1, .steps_per_execution = 3}),
               HasSubstr("epoch 1/1, batches 4-6/8: "));
 }
 
 TEST(NonFiniteTest, SkippedUpdatesLeaveTheValuesFinite) {
-  Job job(kNan, NonFinite::kSkip);
+  NanJob job(kNan, NonFinite::kSkip);
   EXPECT_EQ(job.ErrorOfFit({.epochs = 2}), "");
   EXPECT_TRUE(std::isfinite(job.Weight()));
-  EXPECT_EQ(job.trainer.iterations(), 2 * kBatches);
+  EXPECT_EQ(job.trainer.iterations(), 2 * kNanBatches);
 }
 
 TEST(NonFiniteTest, TerminateOnNanEndsTheTraining) {
   for (const NonFinite policy : {NonFinite::kSkip, NonFinite::kAccept}) {
-    Job job(kNan, policy);
+    NanJob job(kNan, policy);
     EXPECT_EQ(job.ErrorOfFit({.epochs = 100, .callbacks = {TerminateOnNaN()}}),
               "");
     // The steps that were handed out are done.
-    EXPECT_LT(job.trainer.iterations(), 100 * kBatches);
+    EXPECT_LT(job.trainer.iterations(), 100 * kNanBatches);
     EXPECT_GT(job.trainer.iterations(), kBad);
     EXPECT_EQ(std::isfinite(job.Weight()), policy == NonFinite::kSkip);
   }
 }
 
 TEST(NonFiniteTest, AnEmbeddingMayHaveItsOwn) {
-  Job job(kNan, NonFinite::kSkip, NonFinite::kRefuse);
+  NanJob job(kNan, NonFinite::kSkip, NonFinite::kRefuse);
   EXPECT_THAT(job.ErrorOfFit({}), HasSubstr("variable 'both/table.weight'"));
-  Job other(kNan, NonFinite::kRefuse, NonFinite::kSkip);
+  NanJob other(kNan, NonFinite::kRefuse, NonFinite::kSkip);
   EXPECT_THAT(other.ErrorOfFit({}), HasSubstr("variable 'both/weight'"));
 }
 

@@ -12,19 +12,16 @@ namespace capstan {
 namespace {
 
 using testing::Alone;
+using testing::Batches;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
+using testing::kBatch;
+using testing::kBatches;
+using testing::kRate;
 using testing::Make;
 using testing::Net;
 using ::testing::Not;
 using testing::Points;
-
-constexpr int64_t kBatch = 8;
-constexpr int64_t kBatches = 12;
-constexpr double kRate = 0.05;
-
-Dataset Batches() {
-  return Dataset::FromTensors(Points(kBatch * kBatches)).Batch(kBatch);
-}
 
 template <typename M>
 void Descend(M& module, const std::vector<torch::Tensor>& gradients) {
@@ -70,20 +67,20 @@ void ExpectNear(const std::map<std::string, Tensor>& values,
   }
 }
 
-struct Job {
+struct NetJob {
   template <typename M>
-  static Job Of(int workers = 1, int servers = 2,
-                const TorchOptions& options = {}) {
+  static NetJob Of(int workers = 1, int servers = 2,
+                   const TorchOptions& options = {}) {
     Definitions program;
     const Model model = AddModel(
         program, "net", [] { return Make<M>(); }, options);
     const DatasetHandle data = program.AddDataset(
         "data", [](const InputContext&) { return Batches(); });
-    return Job(program, model, data, workers, servers);
+    return NetJob(program, model, data, workers, servers);
   }
 
-  Job(const Definitions& program, Model of, DatasetHandle given, int workers,
-      int servers)
+  NetJob(const Definitions& program, Model of, DatasetHandle given, int workers,
+         int servers)
       : model(std::move(of)),
         data(std::move(given)),
         cluster(std::make_unique<LocalCluster>(program, workers, servers)) {}
@@ -101,11 +98,11 @@ struct Job {
 };
 
 TEST(TrainTorchTest, OneWorkerIsAsLibtorchAlone) {
-  ExpectNear(Job::Of<Net>().Train({}), Expected<Net>(), 1e-6);
+  ExpectNear(NetJob::Of<Net>().Train({}), Expected<Net>(), 1e-6);
 }
 
 TEST(TrainTorchTest, ValuesGoIntoAModuleThroughAFileAndBack) {
-  Job job = Job::Of<Net>();
+  NetJob job = NetJob::Of<Net>();
   Trainer trainer(job.cluster->cluster(), job.model);
   trainer.Fit(job.data, {.verbose = Verbose::kSilent});
   auto trained = Make<Net>();
@@ -126,7 +123,7 @@ TEST(TrainTorchTest, ValuesGoIntoAModuleThroughAFileAndBack) {
 }
 
 TEST(TrainTorchTest, AnotherModuleHasNoValuesHere) {
-  Job job = Job::Of<Net>();
+  NetJob job = NetJob::Of<Net>();
   Trainer trainer(job.cluster->cluster(), job.model);
   struct Other : torch::nn::Module {
     torch::nn::Linear three = register_module("three", torch::nn::Linear(4, 8));
@@ -173,7 +170,7 @@ TEST(TrainTorchTest, ReadingAheadAppliesEveryGradientOnce) {
   });
   const TrainerOptions ahead = {.loss = CustomLoss{"output"}, .prefetch = true};
   for (const int workers : {1, 3}) {
-    ExpectNear(Job::Of<Line>(workers, 2, options).Train(ahead, 3), expected,
+    ExpectNear(NetJob::Of<Line>(workers, 2, options).Train(ahead, 3), expected,
                1e-5);
   }
 }
@@ -189,14 +186,14 @@ struct Normed : torch::nn::Module {
 };
 
 TEST(TrainTorchTest, RunningStatisticsAreThoseOfAllBatches) {
-  ExpectNear(Job::Of<Normed>().Train({}), Expected<Normed>(), 1e-5);
+  ExpectNear(NetJob::Of<Normed>().Train({}), Expected<Normed>(), 1e-5);
 }
 
 TEST(TrainTorchTest, WhatIsFrozenStays) {
   struct Frozen : Net {
     Frozen() { two->weight.set_requires_grad(false); }
   };
-  const auto values = Job::Of<Frozen>().Train({});
+  const auto values = NetJob::Of<Frozen>().Train({});
   EXPECT_EQ(values.at("net/two.weight"),
             FromTorch(Make<Frozen>()->two->weight));
   EXPECT_NE(values.at("net/one.weight"),
@@ -206,9 +203,9 @@ TEST(TrainTorchTest, WhatIsFrozenStays) {
 // Rounds of 4 batches: the same bits whoever computes which.
 TEST(TrainTorchTest, SynchronousTrainingIsTheSameToTheBit) {
   const TrainerOptions sync = {.update = Sync{.replicas = 4}};
-  const auto one = Job::Of<Net>(1).Train(sync, 2);
+  const auto one = NetJob::Of<Net>(1).Train(sync, 2);
   for (const int workers : {2, 4}) {
-    EXPECT_EQ(Job::Of<Net>(workers, 1).Train(sync, 2), one) << workers;
+    EXPECT_EQ(NetJob::Of<Net>(workers, 1).Train(sync, 2), one) << workers;
   }
   // And it is the mean of the four.
   const auto expected = Alone<Net>("net", [](Net& module) {
@@ -235,7 +232,7 @@ TEST(TrainTorchTest, SynchronousTrainingIsTheSameToTheBit) {
 
 TEST(TrainTorchTest, ManyWorkersLearn) {
   for (const bool prefetch : {false, true}) {
-    Job job = Job::Of<Net>(4);
+    NetJob job = NetJob::Of<Net>(4);
     Trainer trainer(
         job.cluster->cluster(), job.model,
         {.optimizer = Sgd{.learning_rate = kRate}, .prefetch = prefetch});
@@ -247,7 +244,7 @@ TEST(TrainTorchTest, ManyWorkersLearn) {
 }
 
 TEST(TrainTorchTest, EvaluateAndPredictAreThoseOfTheModule) {
-  Job job = Job::Of<Net>(2);
+  NetJob job = NetJob::Of<Net>(2);
   Trainer trainer(job.cluster->cluster(), job.model, {});
   const std::shared_ptr<Net> net = Make<Net>();
   const Example all = Points(kBatch * kBatches);
@@ -261,21 +258,11 @@ TEST(TrainTorchTest, EvaluateAndPredictAreThoseOfTheModule) {
       1e-5);
 }
 
-template <typename F>
-std::string ErrorOf(const F& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(TrainTorchTest, WhatGoesWrongInTheModuleIsOneLine) {
   struct Wrong : Net {
     torch::Tensor forward(const torch::Tensor& x) { return torch::mm(x, x); }
   };
-  Job job = Job::Of<Wrong>();
+  NetJob job = NetJob::Of<Wrong>();
   const std::string text = ErrorOf([&] { job.Train({}); });
   EXPECT_THAT(text, HasSubstr("mat1 and mat2"));
   EXPECT_THAT(text, Not(HasSubstr("frame #")));
@@ -285,7 +272,7 @@ TEST(TrainTorchTest, ParametersOfDoublesAreRefused) {
   struct Double : Net {
     Double() { to(torch::kFloat64); }
   };
-  Job job = Job::Of<Double>();
+  NetJob job = NetJob::Of<Double>();
   EXPECT_THAT(ErrorOf([&] { job.Train({}); }),
               HasSubstr("parameter 'one.weight' is Double"));
 }

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <thread>
 
 #include "testing/temp_dir.h"
@@ -17,12 +16,14 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using testing::ContentOf;
 using ::testing::ElementsAre;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::IsError;
 using ::testing::Not;
 using testing::PlaneBatches;
+using testing::Series;
 using ::testing::SizeIs;
 using testing::TempDir;
 using testing::TrainJob;
@@ -36,18 +37,6 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-std::string ContentOf(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-LambdaCallback Series(const std::string& name, std::vector<double> values) {
-  return LambdaCallback({.on_epoch_end = [name, values](int epoch, Logs& logs) {
-    logs[name] = values[static_cast<std::size_t>(epoch)];
-  }});
 }
 
 TEST(ModelCheckpointTest, SavesAfterEachEpoch) {

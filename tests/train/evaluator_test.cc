@@ -29,7 +29,7 @@ using ::testing::SizeIs;
 using testing::TempDir;
 using testing::TrainJob;
 
-constexpr int kExamples = 64;
+constexpr int kPlaneExamples = 64;
 
 std::vector<nlohmann::json> LinesOf(const std::string& path) {
   std::vector<nlohmann::json> lines;
@@ -42,7 +42,7 @@ std::vector<nlohmann::json> LinesOf(const std::string& path) {
 
 // Trains, and returns what was measured on the same data after each epoch.
 std::vector<double> Train(const std::string& directory, int epochs) {
-  TrainJob job(PlaneBatches(kExamples, 8));
+  TrainJob job(PlaneBatches(kPlaneExamples, 8));
   std::vector<double> losses;
   FitOptions options;
   options.epochs = epochs;
@@ -91,7 +91,7 @@ class EvaluatorTest : public ::testing::Test {
   }
 
   void ExpectBestIs(const std::string& name) const {
-    TrainJob job(PlaneBatches(kExamples, 8));
+    TrainJob job(PlaneBatches(kPlaneExamples, 8));
     const CheckpointManager manager(job.trainer().coordinator(), dir / "ckpt",
                                     {.read_only = true});
     manager.Export(dir / "expected.safetensors", name);
@@ -104,7 +104,7 @@ class EvaluatorTest : public ::testing::Test {
   }
 
   const TempDir dir;
-  Dataset batches = PlaneBatches(kExamples, 8);
+  Dataset batches = PlaneBatches(kPlaneExamples, 8);
   EvaluatorOptions options;
   std::function<bool()> over = [] { return true; };
   std::ostringstream said;
@@ -119,7 +119,7 @@ TEST_F(EvaluatorTest, EvaluatesEachOnceWithItsStep) {
   ASSERT_THAT(lines, SizeIs(4));  // one is of the beginning
   for (size_t i = 0; i < lines.size(); ++i) {
     EXPECT_EQ(lines[i]["checkpoint"], "ckpt-" + std::to_string(i + 1));
-    EXPECT_EQ(lines[i]["iterations"], i * kExamples / 8);
+    EXPECT_EQ(lines[i]["iterations"], i * kPlaneExamples / 8);
     if (i > 0) {
       EXPECT_EQ(lines[i]["loss"].get<double>(), losses[i - 1]);
     }
@@ -157,17 +157,17 @@ TEST_F(EvaluatorTest, ExportsTheBestAlthoughItEndedBeforeThat) {
 TEST_F(EvaluatorTest, WhatIsNoNumberIsNotTheBest) {
   Train(dir / "ckpt", 1);
   options.export_best = dir / "best.safetensors";
-  const Example plane = testing::Plane(kExamples);
-  const std::vector<float> unknown(kExamples, std::nanf(""));
+  const Example plane = testing::Plane(kPlaneExamples);
+  const std::vector<float> unknown(kPlaneExamples, std::nanf(""));
   batches = Dataset::FromTensors(
                 Example({{"x", plane["x"]},
-                         {"y", Tensor::FromValues({kExamples}, unknown)}}))
+                         {"y", Tensor::FromValues({kPlaneExamples}, unknown)}}))
                 .Batch(8);
   Run();
   ASSERT_THAT(Evaluated(), ElementsAre("ckpt-1", "ckpt-2"));
   EXPECT_TRUE(LinesOf(Log())[0]["loss"].is_null());
   EXPECT_FALSE(std::filesystem::exists(options.export_best));
-  batches = PlaneBatches(kExamples, 8);
+  batches = PlaneBatches(kPlaneExamples, 8);
   Train(dir / "ckpt", 2);
   Run();
   ExpectBestIs("ckpt-3");

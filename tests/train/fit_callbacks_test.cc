@@ -15,6 +15,7 @@ using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::IsError;
 using testing::PlaneBatches;
+using testing::Series;
 using ::testing::SizeIs;
 using testing::TrainJob;
 
@@ -157,13 +158,6 @@ TEST(FitCallbacksTest, HaveNoTrainerOutsideOfTheirHooks) {
   };
   EXPECT_THAT(ErrorOf([] { Curious().Look(); }),
               IsError(ErrorCode::kFailedPrecondition, HasSubstr("Curious")));
-}
-
-// Puts a series in place of what was measured.
-LambdaCallback Series(const std::string& name, std::vector<double> values) {
-  return LambdaCallback({.on_epoch_end = [name, values](int epoch, Logs& logs) {
-    logs[name] = values[static_cast<std::size_t>(epoch)];
-  }});
 }
 
 TEST(EarlyStoppingTest, StopsWhenItDoesNotGetBetter) {

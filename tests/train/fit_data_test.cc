@@ -77,20 +77,20 @@ TEST(FitDataTest, WithoutASeedTheOrderIsDrawnForAllWorkers) {
 }
 
 TEST(FitDataTest, WithoutASeedNoTwoEpochsFitsOrJobsHaveTheSameOrder) {
-  constexpr int kExamples = 40;
+  constexpr int kShuffled = 40;
   std::set<std::vector<std::int64_t>> orders;
   for (int i = 0; i < 2; ++i) {
     InOrder read;
-    TrainJob job(read.Recording(Dataset::FromTensors(testing::Plane(kExamples))
-                                    .Shuffle(kExamples)
+    TrainJob job(read.Recording(Dataset::FromTensors(testing::Plane(kShuffled))
+                                    .Shuffle(kShuffled)
                                     .Batch(8)),
                  {.workers = 1});
     for (int fit = 0; fit < 2; ++fit) {
       job.trainer().Fit(job.data, TrainJob::Quiet({.epochs = 2}));
     }
-    ASSERT_THAT(read.ids, SizeIs(4 * kExamples));
-    for (auto at = read.ids.begin(); at != read.ids.end(); at += kExamples) {
-      orders.emplace(at, at + kExamples);
+    ASSERT_THAT(read.ids, SizeIs(4 * kShuffled));
+    for (auto at = read.ids.begin(); at != read.ids.end(); at += kShuffled) {
+      orders.emplace(at, at + kShuffled);
     }
   }
   EXPECT_THAT(orders, SizeIs(8));

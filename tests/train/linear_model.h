@@ -1,9 +1,13 @@
 // A cluster that trains the linear model, for tests. Test-only.
 #pragma once
 
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "capstan/callback.h"
 #include "capstan/coordinator.h"
 #include "capstan/error.h"
 #include "capstan/program.h"
@@ -62,5 +66,20 @@ class TrainJob {
   std::unique_ptr<Job> job_;
   std::unique_ptr<Trainer> trainer_;
 };
+
+// All that a file holds.
+inline std::string ContentOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Puts a series in place of what was measured.
+inline LambdaCallback Series(const std::string& name,
+                             std::vector<double> values) {
+  return LambdaCallback({.on_epoch_end = [name, values](int epoch, Logs& logs) {
+    logs[name] = values[static_cast<std::size_t>(epoch)];
+  }});
+}
 
 }  // namespace capstan::testing

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +25,7 @@ namespace capstan {
 namespace {
 
 using ::testing::AllOf;
+using testing::ContentOf;
 using ::testing::ElementsAre;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
@@ -50,12 +50,6 @@ class CutOff : public Callback {
  private:
   int left_;
 };
-
-std::string ContentOf(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 FitOptions Saving(const std::string& directory, std::int64_t every_steps) {
   FitOptions options;
