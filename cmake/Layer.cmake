@@ -1,13 +1,14 @@
 # capstan_layer(NAME [SOURCES ...] [DEPENDS layer ...] [LIBRARIES lib ...]
-#               [TESTS file ...] [TEST_LIBRARIES lib ...] [HEADERS header ...])
+#               [TESTS file ...] [TEST_LIBRARIES lib ...] [TORCH])
 #
 # One folder under src/ is one static library, capstan_NAME, that links only to
 # the layers in DEPENDS, and one test program, NAME_test. With tests on, the
 # program NAME_link_test links the whole archive against just those layers: an
-# undeclared call upwards is a link error. HEADERS are precompiled.
+# undeclared call upwards is a link error. TORCH: libtorch's headers are
+# precompiled.
 function(capstan_layer NAME)
-  cmake_parse_arguments(LAYER "" ""
-    "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(LAYER "TORCH" ""
+    "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
   set(target capstan_${NAME})
   add_library(${target} STATIC ${LAYER_SOURCES})
   add_library(capstan::${NAME} ALIAS ${target})
@@ -26,8 +27,10 @@ function(capstan_layer NAME)
     PUBLIC ${layers} "$<BUILD_INTERFACE:${LAYER_LIBRARIES}>" ${installed}
     PRIVATE $<BUILD_INTERFACE:capstan_flags>)
   set_property(GLOBAL APPEND PROPERTY CAPSTAN_LAYERS ${target})
-  if(LAYER_HEADERS)
-    target_precompile_headers(${target} PRIVATE ${LAYER_HEADERS})
+  set(torch)
+  if(LAYER_TORCH)
+    capstan_precompiled_torch(${target})
+    set(torch TORCH)
   endif()
 
   if(CAPSTAN_BUILD_TESTS)
@@ -42,28 +45,27 @@ function(capstan_layer NAME)
     add_dependencies(${NAME}_link_test ${target})
     if(LAYER_TESTS)
       capstan_test(${NAME}_test SOURCES ${LAYER_TESTS}
-        LIBRARIES ${target} ${LAYER_TEST_LIBRARIES})
+        LIBRARIES ${target} ${LAYER_TEST_LIBRARIES} ${torch})
     endif()
   endif()
 endfunction()
 
-# capstan_test(NAME SOURCES file ... LIBRARIES lib ... [HEADERS header ...]): a
-# GoogleTest program, each of whose cases is a test of its own for ctest.
-# HEADERS are precompiled instead of those of all tests.
+# capstan_test(NAME SOURCES file ... LIBRARIES lib ... [TORCH]): a GoogleTest
+# program, each of whose cases is a test of its own for ctest.
 function(capstan_test NAME)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(TEST "TORCH" "TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
   add_executable(${NAME} ${TEST_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${TEST_LIBRARIES} capstan_flags
     GTest::gmock GTest::gtest_main)
-  # What is tested is built as it ships; optimising the tests themselves any
-  # further costs a fifth of their long compile time and gains nothing.
-  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(TEST_HEADERS)
-    target_precompile_headers(${NAME} PRIVATE ${TEST_HEADERS})
+  if(TEST_TORCH)
+    capstan_precompiled_torch(${NAME})
   else()
+    # What is tested is built as it ships; optimising the tests themselves any
+    # further costs a fifth of their long compile time and gains nothing.
+    target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
     capstan_precompiled(${NAME})
   endif()
   # Without the values of parameters, which may be addresses.

@@ -47,6 +47,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(capstan_flags INTERFACE
     -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict
     -Wno-mismatched-new-delete)
+  if(CMAKE_UNITY_BUILD)
+    # The frame of a coroutine that holds a type of an anonymous namespace: each
+    # file is still in one unit only.
+    target_compile_options(capstan_flags INTERFACE -Wno-subobject-linkage)
+  endif()
   if(CAPSTAN_SANITIZE)
     # More of the same kind with the sanitizers' code between; and Asio's
     # fences, which TSan does not understand, are not what its locks rest on.
