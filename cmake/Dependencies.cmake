@@ -17,7 +17,7 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hwy REQUIRED libhwy)
 pkg_check_modules(prometheus REQUIRED prometheus-cpp-core)
 
-# Asio is header-only; compiled once in base/asio.cc, which halves the build.
+# Asio is header-only; compiled once in base/async/asio.cc, which halves the build.
 add_library(capstan_asio INTERFACE)
 set_target_properties(capstan_asio PROPERTIES EXPORT_NAME asio)
 # Installed, it stands for the threads that Asio needs: a user's program may

@@ -7,6 +7,7 @@
 # with its own header first, and so finds an #include that is missing.
 function(capstan_precompiled TARGET)
   if(TARGET capstan_precompiled_test)
+    target_link_libraries(${TARGET} PRIVATE capstan_base_async)
     target_precompile_headers(${TARGET} REUSE_FROM capstan_precompiled_test)
   endif()
 endfunction()
@@ -14,7 +15,7 @@ endfunction()
 # GCC takes a precompiled header only where it would have compiled the same
 # code, so programs are compiled as libraries are, too.
 function(capstan_precompiled_torch TARGET)
-  target_link_libraries(${TARGET} PRIVATE capstan_libtorch)
+  target_link_libraries(${TARGET} PRIVATE capstan_libtorch capstan_asio)
   if(TARGET capstan_precompiled_libtorch)
     set_target_properties(${TARGET} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${TARGET} PRIVATE -fPIC)

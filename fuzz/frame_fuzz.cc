@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "base/event.h"
+#include "base/async/event.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/sim_clock.h"
 #include "fuzz_network.h"
+#include "simulation/sim_clock.h"
 #include "transport/peer_channel.h"
 #include "transport/server.h"
 #include "wire/error_body.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "base/waiter.h"
+#include "base/async/waiter.h"
 #include "transport/stream.h"
 
 namespace capstan::fuzz {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/crc32c.h"
-#include "checkpoint/hex_text.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/tensor_file/hex_text.h"
 
 namespace capstan::fuzz {
 namespace {

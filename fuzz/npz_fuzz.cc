@@ -9,10 +9,10 @@
 #include <map>
 #include <string>
 
-#include "base/sim_file_system.h"
-#include "checkpoint/crc32_zip.h"
-#include "checkpoint/tensor_file.h"
-#include "checkpoint/zip_writer.h"
+#include "checkpoint/tensor_file/crc32_zip.h"
+#include "checkpoint/tensor_file/tensor_file.h"
+#include "checkpoint/tensor_file/zip_writer.h"
+#include "simulation/sim_file_system.h"
 #include "tensor/npy_header.h"
 
 namespace capstan::fuzz {

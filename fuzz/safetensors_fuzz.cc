@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/sim_file_system.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_file/safetensors.h"
+#include "simulation/sim_file_system.h"
 
 namespace capstan::fuzz {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "base/crc32c.h"
-#include "base/sim_file_system.h"
-#include "checkpoint/hex_text.h"
-#include "checkpoint/safetensors.h"
 #include "checkpoint/shard_file.h"
+#include "checkpoint/tensor_file/hex_text.h"
+#include "checkpoint/tensor_file/safetensors.h"
+#include "simulation/sim_file_system.h"
 
 namespace capstan::fuzz {
 namespace {

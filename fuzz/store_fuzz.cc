@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/sim_clock.h"
-#include "base/sim_file_system.h"
-#include "base/task.h"
 #include "server/parameter_service.h"
+#include "simulation/sim_clock.h"
+#include "simulation/sim_file_system.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
 #include "wire/probe_service.h"

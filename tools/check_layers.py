@@ -4,13 +4,14 @@
     tools/check_layers.py [--root DIR] [--compile BUILD_DIR] [--jobs N]
 
 The rules are those of the document: which folder may include which, no cycle,
-no unlisted folder, self-contained public headers, test code in tests only,
-getenv, libtorch and protobuf where they belong, CMake dependencies as in the
-table.
-With --compile, each header must also compile alone. The build has shown that
-for a header which a source file includes first; the others are compiled here,
-with the flags of a source file near them. Findings are printed as
-"path:line: message"; the exit code is 1 if there are any.
+no unlisted or crowded folder, no type name used twice, self-contained public
+headers, test code in tests only, getenv, libtorch and protobuf where they
+belong, CMake dependencies as in the table.
+With --compile, each header must also compile alone. A build that compiles each
+file by itself (the preset `clang`) has shown that for a header which a source
+file includes first; the others are compiled here, with the flags of a source
+file near them. Findings are printed as "path:line: message"; the exit code is 1
+if there are any.
 """
 
 import argparse
@@ -25,10 +26,11 @@ import subprocess
 import sys
 
 DOCUMENT = "docs/architecture.md"
-FOLDER_TABLE = ["#", "Folder", "Sentence", "May include"]
+FOLDER_TABLE = ["Folder", "What it is", "May include"]
 HEADER_TABLE = ["Header", "Folder", "What it is"]
 PLANNED = "*(planned)*"
 MAX_PUBLIC_HEADERS = 20
+MAX_FILES = 50  # In a folder.
 BANNED_FOLDERS = {"common", "core", "internal", "util", "utils"}
 TEST_DATA = "testdata"  # What tests read; beside them, in any folder.
 GETENV_FOLDERS = {"cluster", "cli"}
@@ -37,8 +39,12 @@ SYSTEM = {"arpa", "linux", "net", "netinet", "sys"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 GETENV = re.compile(r"\b(?:secure_)?getenv\b")
+# At the start of a line, so in no class; an attribute may come first.
+TYPE = re.compile(r"^(?:class|struct|union|enum class|enum)\s+"
+                  r"(?:\[\[\w+\]\]\s+|[A-Z_]+\s+)?(\w+)\s*(?:final\s*)?"
+                  r"(?::[^:;{][^;{]*)?\{", re.MULTILINE)
 COMMENT_OR_STRING = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -61,6 +67,14 @@ class Folder:
     tests_only: bool
     externals: set  # Empty: not restricted.
 
+    def may_use(self, name):
+        """A folder that is named stands for those in it, too, but not for the
+        neighbours of one of those."""
+        return name in self.may_include or any(
+            name.startswith(allowed + "/")
+            and not self.name.startswith(allowed + "/")
+            for allowed in self.may_include)
+
 
 def read_table(lines, header):
     """Yields (line number, cells) of the table that has this header."""
@@ -79,8 +93,8 @@ def read_table(lines, header):
 def read_folders(lines):
     folders = {}
     for number, cells in read_table(lines, FOLDER_TABLE):
-        name = cells[1].strip("`").rstrip("/")
-        names = cells[3]
+        name = cells[0].strip("`").rstrip("/")
+        names = cells[2].partition(";")[0]
         externals = set()
         if names.startswith("("):
             externals = set(re.findall(r"[\w-]+", names))
@@ -90,13 +104,13 @@ def read_folders(lines):
         else:
             may_include = {part.strip(" `/") for part in names.split(",")}
         folders[name] = Folder(
-            name, number, PLANNED in cells[2], may_include,
-            "tests only" in names, externals)
+            name, number, PLANNED in cells[1], may_include,
+            "tests only" in cells[2], externals)
     return folders
 
 
 def without_comments(text):
-    """The same text with comments blanked and lines kept."""
+    """The text without comments and raw strings, each line where it was."""
     def blank(match):
         found = match.group(0)
         return found if found[0] == '"' else "\n" * found.count("\n")
@@ -137,6 +151,7 @@ class Checker:
         for path in sorted(self.src.rglob("CMakeLists.txt")):
             self.check_cmake(path)
         self.check_header_cycles()
+        self.check_type_names()
 
     # The table itself.
 
@@ -175,6 +190,10 @@ class Checker:
                 self.report(path, 1, f"a folder must not be named {path.name}")
             elif name not in self.folders:
                 self.report(path, 1, f"folder not listed in {DOCUMENT}")
+            files = sum(file.suffix in (".h", ".cc") for file in path.iterdir())
+            if files > MAX_FILES:
+                self.report(path, 1, f"{files} files; at most {MAX_FILES}: "
+                            "split the folder")
         for folder in self.folders.values():
             self.check_planned(folder.line, self.src / folder.name,
                                folder.planned)
@@ -264,7 +283,10 @@ class Checker:
             self.report(path, line, f"production code includes {include}, "
                         "which is for tests only")
             return
-        if owner is not folder and owner.name not in folder.may_include:
+        if target.is_relative_to(self.public) and folder.name.startswith(
+                owner.name + "/"):
+            return  # What the folder is for.
+        if owner is not folder and not folder.may_use(owner.name):
             self.report(path, line, f"{folder.name}/ may not include "
                         f"{owner.name}/ ({include})")
 
@@ -300,6 +322,22 @@ class Checker:
             if path not in state:
                 visit(path)
 
+    def check_type_names(self):
+        """Reports a type whose name another header gives to another type."""
+        seen = {}
+        for path in self.files:
+            if path.suffix != ".h":
+                continue
+            text = without_comments(path.read_text())
+            for match in TYPE.finditer(text):
+                name = match.group(1)
+                line = text[:match.start()].count("\n") + 1
+                if name in seen:
+                    self.report(path, line, f"{name} is also the name of a "
+                                f"type in {seen[name]}")
+                else:
+                    seen[name] = path.relative_to(self.root).as_posix()
+
     # CMake.
 
     def check_cmake(self, path):
@@ -315,7 +353,8 @@ class Checker:
                     self.src / folder.name, *(self.src / folder.name).parents):
                 self.report(path, first, f"layer {words[0]} is not this folder")
                 continue
-            allowed = {name.replace("/", "_") for name in folder.may_include}
+            allowed = {name.replace("/", "_") for name in self.folders
+                       if folder.may_use(name)}
             keyword = None
             for word in words[1:]:
                 if word.isupper():

@@ -11,17 +11,17 @@ import unittest
 import check_layers
 
 DOCUMENT = """
-| # | Folder | Sentence | May include |
-| -: | --- | --- | --- |
-| 0 | `base/` | Ground. | (std, absl) |
-| 1 | `cluster/` | Reads the environment. | base |
-| 2 | `wire/` | Messages. | base |
-| 3 | `link/` | The interface. | wire, base |
-| 3 | `link/tcp/` | One form. | link, wire, base |
-| 3 | `link/sim/` | Another form. | link, wire, base |
-| 4 | `torch/` | *(planned)* libtorch. | base |
-| 5 | `launch/` | Joins. | everything above |
-| – | `testing/` | For tests. | everything; included by tests only |
+| Folder | What it is | May include |
+| --- | --- | --- |
+| `base/` | Ground. | (std, absl) |
+| `cluster/` | Reads the environment. | base |
+| `wire/` | Messages. | base |
+| `link/` | The interface. | wire, base |
+| `link/tcp/` | One form. | link, wire, base |
+| `link/sim/` | Another form. | link, wire, base |
+| `torch/` | *(planned)* libtorch. | base |
+| `launch/` | Joins. | everything above |
+| `testing/` | For tests. | link, base; included by tests only |
 
 | Header | Folder | What it is |
 | --- | --- | --- |
@@ -126,6 +126,10 @@ class CheckLayersTest(unittest.TestCase):
         self.expect(r"^src/link/link\.h:3: link/ may not include link/tcp/",
                     r"^src/link/tcp/tcp\.h:2: closes a cycle")
 
+    def test_folder_that_is_named_stands_for_those_in_it(self):
+        self.edit_document("| Joins. | everything above |", "| Joins. | link |")
+        self.expect()
+
     def test_public_header_counts_as_its_folder(self):
         self.append("src/base/clock.h", "#include <capstan/message.h>\n")
         self.expect(r"^src/base/clock\.h:3: base/ may not include wire/")
@@ -170,6 +174,29 @@ class CheckLayersTest(unittest.TestCase):
     def test_file_in_no_folder(self):
         self.write("src/main.cc", "")
         self.expect(r"^src/main\.cc:1: is in no folder")
+
+    def test_crowded_folder(self):
+        for i in range(51):
+            self.write(f"src/launch/part{i}.cc", "")
+        self.expect(r"^src/launch:1: 52 files; at most 50")
+
+    def test_type_name_used_twice(self):
+        self.append("src/base/clock.h", "class Clock final : public Time {\n"
+                    "  struct State {};\n};\nstruct Forward;\n")
+        self.append("src/wire/frame.h", "namespace wire {\nstruct Forward {};\n"
+                    "struct Clock {\n  struct State {};\n};\n}\n")
+        self.expect(r"^src/wire/frame\.h:7: Clock is also the name of a type in "
+                    r"src/base/clock\.h")
+
+    def test_type_of_a_class_is_no_name_used_twice(self):
+        self.append("src/base/clock.h", "struct Clock::Impl {\n};\n")
+        self.append("src/wire/frame.h", "struct Clock {\n};\n")
+        self.expect()
+
+    def test_include_in_a_raw_string(self):
+        self.append("src/base/clock.cc",
+                    'char text[] = R"(\n#include "launch/run.h"\n)";\n')
+        self.expect()
 
     def test_banned_folder_names(self):
         for name in ("common", "util", "core", "internal"):

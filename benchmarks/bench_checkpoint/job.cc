@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status.h"
-#include "launch/child_process.h"
-#include "launch/held_ports.h"
+#include "launch/local/held_ports.h"
+#include "launch/system/child_process.h"
 
 namespace capstan::bench {
 namespace {

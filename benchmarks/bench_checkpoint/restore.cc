@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/open_folder.h"
+#include "base/file/open_folder.h"
 #include "bench_checkpoint/measure.h"
 #include "bench_checkpoint/warm_memory.h"
 #include "checkpoint/directory.h"

@@ -11,8 +11,8 @@
 #include "bench_dispatch/functions.h"
 #include "capstan/coordinator.h"
 #include "capstan/program.h"
-#include "launch/child_process.h"
-#include "launch/held_ports.h"
+#include "launch/local/held_ports.h"
+#include "launch/system/child_process.h"
 
 namespace capstan {
 

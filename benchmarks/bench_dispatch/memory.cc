@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "bench_dispatch/experiments.h"
 #include "bench_dispatch/job.h"
-#include "launch/resident_memory.h"
+#include "launch/system/resident_memory.h"
 
 namespace capstan {
 

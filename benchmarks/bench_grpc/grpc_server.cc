@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "harness/exchange.h"
 #include "harness/memory.h"
-#include "launch/child_process.h"
+#include "launch/system/child_process.h"
 #include "tensor/buffer.h"
 
 namespace capstan {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "bench_store/store_client.h"
 #include "harness/exchange.h"
 #include "harness/report.h"

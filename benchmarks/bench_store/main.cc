@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/real_clock.h"
+#include "base/async/real_clock.h"
 #include "base/status.h"
 #include "bench_store/experiments.h"
 #include "bench_store/store_client.h"

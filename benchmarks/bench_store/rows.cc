@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/event.h"
+#include "base/async/event.h"
 #include "base/random.h"
 #include "bench_store/experiments.h"
 #include "bench_store/timing.h"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/clock.h"
-#include "base/io_thread.h"
+#include "base/async/clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/run_on.h"
 #include "base/log.h"
-#include "base/run_on.h"
 #include "client/parameter_client.h"
 #include "transport/stream.h"
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "base/log.h"
-#include "base/real_clock.h"
 #include "base/status.h"
 #include "capstan/version.h"
-#include "launch/child_process.h"
+#include "launch/system/child_process.h"
 #include "server/parameter_service.h"
 #include "transport/server.h"
 #include "transport/tcp/tcp_network.h"

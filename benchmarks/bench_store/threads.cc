@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/event.h"
-#include "base/io_thread.h"
+#include "base/async/event.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
+#include "base/async/run_on.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/real_clock.h"
-#include "base/run_on.h"
 #include "bench_store/experiments.h"
 #include "bench_store/store_server.h"
 #include "bench_store/timing.h"

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/status.h"
 #include "bench_train/plain.h"
-#include "launch/child_process.h"
-#include "launch/held_ports.h"
+#include "launch/local/held_ports.h"
+#include "launch/system/child_process.h"
 
 namespace capstan::bench {
 namespace {

@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "bench_train/job.h"
 #include "bench_train/measure.h"
-#include "launch/restart_for_blas.h"
+#include "launch/blas/restart_for_blas.h"
 
 namespace capstan::bench {
 namespace {

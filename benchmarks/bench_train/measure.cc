@@ -10,7 +10,7 @@
 #include "bench_train/plain.h"
 #include "capstan/trainer.h"
 #include "harness/statistics.h"
-#include "launch/blas_info.h"
+#include "launch/blas/blas_info.h"
 
 namespace capstan::bench {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/task.h"
 #include "wire/channel.h"
 
 namespace capstan {

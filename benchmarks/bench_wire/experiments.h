@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/task.h"
+#include "base/async/task.h"
 #include "bench_wire/wire_client.h"
 
 namespace capstan {

@@ -31,8 +31,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/real_clock.h"
-#include "base/run_on.h"
+#include "base/async/real_clock.h"
+#include "base/async/run_on.h"
 #include "base/status.h"
 #include "bench_wire/experiments.h"
 #include "bench_wire/network_for.h"

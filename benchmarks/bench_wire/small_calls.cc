@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/event.h"
+#include "base/async/event.h"
 #include "base/status.h"
 #include "bench_wire/calls.h"
 #include "bench_wire/experiments.h"

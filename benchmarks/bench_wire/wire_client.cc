@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/run_on.h"
+#include "base/async/run_on.h"
 #include "base/status.h"
 #include "bench_wire/calls.h"
 #include "bench_wire/wire_server.h"

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "base/io_thread.h"
+#include "base/async/clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/task.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/task.h"
 #include "harness/exchange.h"
 #include "tensor/buffer.h"
 #include "transport/stream.h"

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "capstan/version.h"
-#include "launch/child_process.h"
+#include "launch/system/child_process.h"
 #include "transport/server.h"
 #include "wire/probe_service.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "transport/stream.h"
 #include "wire/hello.h"
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "harness/memory.h"
 #include "harness/socket_address.h"
-#include "launch/child_process.h"
+#include "launch/system/child_process.h"
 #include "tensor/buffer.h"
 
 namespace capstan {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "launch/child_process.h"
+#include "launch/system/child_process.h"
 
 namespace capstan {
 

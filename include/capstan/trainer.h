@@ -187,7 +187,7 @@ struct ModelVariable {
 
 // What a step is to do: the same for all steps of one call of Fit, Evaluate or
 // Predict.
-struct ModelOrder {
+struct StepConfig {
   Loss loss = {};
   std::vector<MetricSpec> metrics = {};
   // The weight of an example by the class number of its target; of a one-hot
@@ -247,20 +247,20 @@ class CAPSTAN_EXPORT ModelReplica {
   // Trains on batches until `next` gives none: an update for each. Updates each
   // of `metrics` per batch, and adds to batches, examples, loss_sum,
   // weight_sum, pull_ns, compute_ns and push_ns of the report.
-  virtual void Train(WorkerContext& worker, const ModelOrder& order,
+  virtual void Train(WorkerContext& worker, const StepConfig& order,
                      const NextBatch& next,
                      std::span<const std::unique_ptr<MetricState>> metrics,
                      StepReport& report) = 0;
 
   // Loss and metrics without updates. Variables are read once per call: they
   // do not change in between.
-  virtual void Evaluate(WorkerContext& worker, const ModelOrder& order,
+  virtual void Evaluate(WorkerContext& worker, const StepConfig& order,
                         const NextBatch& next,
                         std::span<const std::unique_ptr<MetricState>> metrics,
                         StepReport& report) = 0;
 
   // Gives the model's output for one batch after the other, in order.
-  virtual void Predict(WorkerContext& worker, const ModelOrder& order,
+  virtual void Predict(WorkerContext& worker, const StepConfig& order,
                        const NextBatch& next,
                        const std::function<void(Tensor)>& give) = 0;
 };
@@ -375,7 +375,7 @@ struct FitOptions {
   // Batches that a worker trains on in one go, before it reports.
   int steps_per_execution = 1;
 
-  // As in ModelOrder.
+  // As in StepConfig.
   std::map<std::int64_t, double> class_weights = {};
   std::string input = "x";
   std::string target = "y";

@@ -8,7 +8,7 @@
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "checkpoint/manifest_json.h"
-#include "checkpoint/shown_text.h"
+#include "checkpoint/tensor_file/shown_text.h"
 #include "variable/name.h"
 
 namespace capstan {

@@ -6,9 +6,9 @@
 
 #include <cstdio>
 
-#include "base/sim_file_system.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "simulation/sim_file_system.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

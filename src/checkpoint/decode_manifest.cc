@@ -2,9 +2,9 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/status.h"
-#include "checkpoint/hex_text.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/manifest_json.h"
+#include "checkpoint/tensor_file/hex_text.h"
 
 namespace capstan {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "checkpoint/manifest.h"
 
 namespace capstan {

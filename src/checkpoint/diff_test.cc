@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/sim_file_system.h"
 #include "checkpoint/directory.h"
 #include "checkpoint/shard_file.h"
+#include "simulation/sim_file_system.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

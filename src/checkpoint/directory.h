@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "checkpoint/manifest.h"
 
 namespace capstan {

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_format.h"
 #include "base/crc32c.h"
-#include "base/posix_file_system.h"
-#include "base/sim_file_system.h"
+#include "base/file/posix_file_system.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "simulation/sim_file_system.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
 

@@ -5,10 +5,10 @@
 
 #include <cstdio>
 
-#include "base/sim_file_system.h"
 #include "checkpoint/directory.h"
 #include "checkpoint/patchable_files_test.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "simulation/sim_file_system.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "checkpoint/crc32_zip.h"
 #include "checkpoint/export.h"
+#include "checkpoint/tensor_file/crc32_zip.h"
+#include "checkpoint/tensor_file/write_replacing.h"
+#include "checkpoint/tensor_file/zip_writer.h"
 #include "checkpoint/variable_stream.h"
-#include "checkpoint/write_replacing.h"
-#include "checkpoint/zip_writer.h"
 #include "tensor/npy_header.h"
 
 namespace capstan {

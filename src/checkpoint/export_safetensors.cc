@@ -4,10 +4,10 @@
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "checkpoint/export.h"
-#include "checkpoint/hex_text.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/tensor_file/hex_text.h"
+#include "checkpoint/tensor_file/safetensors_header.h"
+#include "checkpoint/tensor_file/write_replacing.h"
 #include "checkpoint/variable_stream.h"
-#include "checkpoint/write_replacing.h"
 
 namespace capstan {
 namespace {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/sim_file_system.h"
-#include "checkpoint/crc32_zip.h"
-#include "checkpoint/safetensors.h"
 #include "checkpoint/small_checkpoint_test.h"
-#include "checkpoint/zip_writer.h"
+#include "checkpoint/tensor_file/crc32_zip.h"
+#include "checkpoint/tensor_file/safetensors.h"
+#include "checkpoint/tensor_file/zip_writer.h"
+#include "simulation/sim_file_system.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

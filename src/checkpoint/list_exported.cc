@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/export.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/tensor_file/safetensors_header.h"
 
 namespace capstan {
 

@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "base/crc32c.h"
-#include "base/sim_file_system.h"
-#include "checkpoint/hex_text.h"
 #include "checkpoint/manifest_json.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "checkpoint/tensor_file/hex_text.h"
 #include "rapidcheck/gtest.h"
+#include "simulation/sim_file_system.h"
 #include "tensor/dtype.h"
 #include "testing/status_matchers.h"
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "checkpoint/npz_files_test.h"
-#include "checkpoint/zip_reader.h"
+#include "checkpoint/tensor_file/npz_files_test.h"
+#include "checkpoint/tensor_file/zip_reader.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
-#include "checkpoint/hex_text.h"
 #include "checkpoint/manifest_grammar.h"
 #include "checkpoint/manifest_json.h"
-#include "checkpoint/shown_text.h"
+#include "checkpoint/tensor_file/hex_text.h"
+#include "checkpoint/tensor_file/shown_text.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 

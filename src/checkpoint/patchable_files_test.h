@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "base/status.h"
 
 namespace capstan::testing {

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "base/make_directories.h"
+#include "base/file/make_directories.h"
 #include "base/status.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/directory.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 
 namespace capstan {
 

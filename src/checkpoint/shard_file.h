@@ -15,11 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/bytes.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "capstan/tensor.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/safetensors_header.h"
-#include "checkpoint/tensor_source.h"
+#include "checkpoint/tensor_file/safetensors_header.h"
+#include "checkpoint/tensor_file/tensor_source.h"
 
 namespace capstan {
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/posix_file_system.h"
-#include "base/sim_file_system.h"
-#include "checkpoint/safetensors.h"
+#include "base/file/posix_file_system.h"
+#include "checkpoint/tensor_file/safetensors.h"
 #include "rapidcheck/gtest.h"
+#include "simulation/sim_file_system.h"
 #include "tensor/dtype.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"

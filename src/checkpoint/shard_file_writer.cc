@@ -7,9 +7,9 @@
 #include "base/checked_math.h"
 #include "base/crc32c.h"
 #include "base/status.h"
-#include "checkpoint/combine_crc32c.h"
-#include "checkpoint/hex_text.h"
 #include "checkpoint/shard_file.h"
+#include "checkpoint/tensor_file/combine_crc32c.h"
+#include "checkpoint/tensor_file/hex_text.h"
 
 namespace capstan {
 namespace {

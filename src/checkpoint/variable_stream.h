@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/bytes.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/shard_file.h"
 

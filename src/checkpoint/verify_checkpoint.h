@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/shard_file.h"
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "base/async/real_clock.h"
 #include "base/error.h"
-#include "base/real_clock.h"
 #include "cli/command.h"
-#include "launch/date_text.h"
-#include "launch/make_certificates.h"
+#include "launch/security/make_certificates.h"
+#include "launch/system/date_text.h"
 
 namespace capstan {
 namespace {

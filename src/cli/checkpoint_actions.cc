@@ -12,7 +12,7 @@
 #include "checkpoint/verify_checkpoint.h"
 #include "cli/checkpoint_place.h"
 #include "cli/checkpoint_text.h"
-#include "launch/printable.h"
+#include "launch/system/printable.h"
 
 namespace capstan {
 namespace {

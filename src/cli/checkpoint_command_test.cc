@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/posix_file_system.h"
-#include "checkpoint/safetensors.h"
+#include "base/file/posix_file_system.h"
 #include "checkpoint/small_checkpoint_test.h"
+#include "checkpoint/tensor_file/safetensors.h"
 #include "cli/command.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"

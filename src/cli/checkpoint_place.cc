@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "launch/printable.h"
+#include "launch/system/printable.h"
 
 namespace capstan {
 namespace {

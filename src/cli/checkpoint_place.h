@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/posix_file_system.h"
+#include "base/file/posix_file_system.h"
 #include "checkpoint/directory.h"
 
 namespace capstan {

@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "checkpoint/training_place.h"
-#include "launch/printable.h"
+#include "launch/system/printable.h"
 
 namespace capstan {
 namespace {

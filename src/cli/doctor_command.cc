@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 #include "cluster/process_variables.h"
-#include "launch/diagnose.h"
-#include "launch/system_blas.h"
+#include "launch/blas/system_blas.h"
+#include "launch/doctor/diagnose.h"
 
 namespace capstan {
 namespace {

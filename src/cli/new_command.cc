@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "launch/new_project.h"
+#include "cli/new_project.h"
 
 namespace capstan {
 namespace {

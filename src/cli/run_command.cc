@@ -7,18 +7,18 @@
 #include <thread>
 #include <utility>
 
-#include "base/open_folder.h"
+#include "base/file/open_folder.h"
 #include "base/status.h"
 #include "capstan/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
 #include "cli/program_arguments.h"
 #include "cluster/process_variables.h"
-#include "launch/blas_core.h"
-#include "launch/cpu_features.h"
-#include "launch/machine_facts.h"
-#include "launch/run_local_job.h"
-#include "launch/server_memory.h"
+#include "launch/blas/blas_core.h"
+#include "launch/local/run_local_job.h"
+#include "launch/system/cpu_features.h"
+#include "launch/system/machine_facts.h"
+#include "launch/system/server_memory.h"
 
 namespace capstan {
 namespace {

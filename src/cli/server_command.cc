@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
+#include "launch/local/task_options.h"
 #include "launch/member_task.h"
 #include "launch/run_member.h"
-#include "launch/task_options.h"
 
 namespace capstan {
 namespace {

@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "capstan/resolver.h"
 #include "cli/command.h"
-#include "launch/ask_status.h"
-#include "launch/last_run.h"
-#include "launch/run_result.h"
-#include "launch/status_text.h"
+#include "launch/local/last_run.h"
+#include "launch/local/run_result.h"
+#include "launch/status/ask_status.h"
+#include "launch/status/status_text.h"
 #include "launch/task_host.h"
 
 namespace capstan {

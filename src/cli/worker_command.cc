@@ -14,13 +14,13 @@
 #include "cli/usage_error.h"
 #include "cluster/address.h"
 #include "cluster/process_variables.h"
-#include "launch/blas_core.h"
-#include "launch/cpu_features.h"
-#include "launch/find_program.h"
+#include "launch/blas/blas_core.h"
 #include "launch/join_job.h"
-#include "launch/last_run.h"
-#include "launch/spawn.h"
-#include "launch/task_options.h"
+#include "launch/local/last_run.h"
+#include "launch/local/task_options.h"
+#include "launch/system/cpu_features.h"
+#include "launch/system/find_program.h"
+#include "launch/system/spawn.h"
 
 namespace capstan {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 #include "client/parameter_client.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/event.h"
+#include "base/async/event.h"
 
 namespace capstan {
 namespace {
@@ -53,23 +53,25 @@ std::string NameOf(Method method) {
   }
 }
 
-// What a failed errand ends with that was cancelled. Names the same task.
-absl::Status CancelledErrand(const Channel& channel, const Errand& errand) {
-  std::string message = absl::StrCat(
-      NameOf(errand.method), " cancelled while waiting for ", channel.peer());
+// What a failed request ends with that was cancelled. Names the same task.
+absl::Status CancelledRequest(const Channel& channel,
+                              const ServerRequest& server_request) {
+  std::string message =
+      absl::StrCat(NameOf(server_request.method),
+                   " cancelled while waiting for ", channel.peer());
   // Else the channel says that it was cancelled, and no more.
-  if (!absl::IsCancelled(errand.status)) {
-    absl::StrAppend(
-        &message, " (before that: ", std::string(errand.status.message()), ")");
+  if (!absl::IsCancelled(server_request.status)) {
+    absl::StrAppend(&message, " (before that: ",
+                    std::string(server_request.status.message()), ")");
   }
-  return WithTask(absl::CancelledError(message), TaskOf(errand.status));
+  return WithTask(absl::CancelledError(message), TaskOf(server_request.status));
 }
 
-Task<> Run(ServerChannels& servers, Errand& errand, TimeLimits limits,
-           Cancellation* cancellation) {
-  errand.status = CheckCancelled(cancellation, errand.method);
-  if (!errand.status.ok()) co_return;
-  Channel& channel = *servers.channels[errand.server];
+Task<> Run(ServerChannels& servers, ServerRequest& server_request,
+           TimeLimits limits, Cancellation* cancellation) {
+  server_request.status = CheckCancelled(cancellation, server_request.method);
+  if (!server_request.status.ok()) co_return;
+  Channel& channel = *servers.channels[server_request.server];
   std::optional<Backoff> backoff;
   // When to give up, once it has failed.
   std::optional<MonotonicTime> until;
@@ -78,20 +80,21 @@ Task<> Run(ServerChannels& servers, Errand& errand, TimeLimits limits,
     CallOptions options;
     options.timeout = until ? *until - sent : limits.timeout;
     if (limits.deadline != kNever) options.limit = limits.deadline - sent;
-    options.receive_into = errand.receive_into;
-    options.reply_limit = errand.reply_limit;
+    options.receive_into = server_request.receive_into;
+    options.reply_limit = server_request.reply_limit;
     options.cancellation = cancellation;
-    std::string body = errand.body;
-    std::vector<Bytes> attachments = errand.attachments;
+    std::string body = server_request.body;
+    std::vector<Bytes> attachments = server_request.attachments;
     absl::StatusOr<Reply> reply =
-        co_await channel.Call(errand.method, std::move(body),
+        co_await channel.Call(server_request.method, std::move(body),
                               std::move(attachments), std::move(options));
-    errand.status = reply.status();
-    if (reply.ok()) errand.reply = *std::move(reply);
-    if (!absl::IsUnavailable(errand.status)) break;
+    server_request.status = reply.status();
+    if (reply.ok()) server_request.reply = *std::move(reply);
+    if (!absl::IsUnavailable(server_request.status)) break;
     if (IsCancelled(cancellation)) break;
     if (!backoff) {
-      backoff.emplace(servers.backoff, servers.random.Fork(errand.server));
+      backoff.emplace(servers.backoff,
+                      servers.random.Fork(server_request.server));
     }
     const MonotonicTime now = servers.clock.Now();
     if (!until || now - sent > limits.timeout) until = now + limits.timeout;
@@ -99,26 +102,26 @@ Task<> Run(ServerChannels& servers, Errand& errand, TimeLimits limits,
     if (again >= std::min(*until, limits.deadline)) break;
     co_await SleepUntil(servers, again, cancellation);
   } while (!IsCancelled(cancellation));
-  if (!errand.status.ok() && IsCancelled(cancellation)) {
-    errand.status = CancelledErrand(channel, errand);
+  if (!server_request.status.ok() && IsCancelled(cancellation)) {
+    server_request.status = CancelledRequest(channel, server_request);
   }
 }
 
-// Shared by the errands, as the last of them wakes the caller.
+// Shared by the requests, as the last of them wakes the caller.
 struct Countdown {
   explicit Countdown(const Executor& executor) : done(executor) {}
   size_t left = 0;
   Event done;
 };
 
-Task<> RunCounted(ServerChannels& servers, Errand& errand, TimeLimits limits,
-                  Cancellation* cancellation,
+Task<> RunCounted(ServerChannels& servers, ServerRequest& server_request,
+                  TimeLimits limits, Cancellation* cancellation,
                   std::shared_ptr<Countdown> count) {
-  co_await Run(servers, errand, limits, cancellation);
+  co_await Run(servers, server_request, limits, cancellation);
   if (--count->left == 0) count->done.Set();
 }
 
-// How much a status says of what became of several errands.
+// How much a status says of what became of several requests.
 int WeightOf(const absl::Status& status) {
   if (status.ok()) return 0;
   if (absl::IsAborted(status)) return 1;
@@ -127,28 +130,30 @@ int WeightOf(const absl::Status& status) {
 
 }  // namespace
 
-Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
+Task<absl::Status> FanOut(ServerChannels& servers,
+                          std::span<ServerRequest> server_requests,
                           TimeLimits limits, Cancellation* cancellation) {
-  if (errands.empty()) co_return absl::OkStatus();
-  if (errands.size() > 1) {
+  if (server_requests.empty()) co_return absl::OkStatus();
+  if (server_requests.size() > 1) {
     auto count = std::make_shared<Countdown>(servers.executor);
-    count->left = errands.size();
-    for (Errand& errand : errands) {
+    count->left = server_requests.size();
+    for (ServerRequest& server_request : server_requests) {
       Spawn(servers.executor,
-            RunCounted(servers, errand, limits, cancellation, count));
+            RunCounted(servers, server_request, limits, cancellation, count));
     }
     co_await count->done.Wait();
   } else {
-    co_await Run(servers, errands[0], limits, cancellation);
+    co_await Run(servers, server_requests[0], limits, cancellation);
   }
   absl::Status worst;
-  for (const Errand& errand : errands) {
-    if (WeightOf(errand.status) > WeightOf(worst)) worst = errand.status;
+  for (const ServerRequest& server_request : server_requests) {
+    if (WeightOf(server_request.status) > WeightOf(worst))
+      worst = server_request.status;
   }
   if (IsCancelled(cancellation) && !absl::IsCancelled(worst)) {
     // All had been answered, but nobody had been told.
-    co_return absl::CancelledError(
-        absl::StrCat(NameOf(errands[0].method), " cancelled at its end"));
+    co_return absl::CancelledError(absl::StrCat(
+        NameOf(server_requests[0].method), " cancelled at its end"));
   }
   co_return worst;
 }

@@ -8,19 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "base/backoff.h"
-#include "base/cancellation.h"
-#include "base/clock.h"
+#include "base/async/backoff.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "wire/channel.h"
 
 namespace capstan {
 
 // One request to one server. The memory that it names belongs to the caller of
 // FanOut.
-struct Errand {
+struct ServerRequest {
   uint32_t server = 0;
   Method method = Method::kPull;
   std::string body;
@@ -43,27 +43,28 @@ struct ServerChannels {
   BackoffOptions backoff;
 };
 
-// How long errands may take.
+// How long requests may take.
 struct TimeLimits {
-  // An errand without progress, as CallOptions::timeout has it.
+  // An request without progress, as CallOptions::timeout has it.
   Duration timeout = std::chrono::seconds(30);
   // All of them, whatever moves.
   MonotonicTime deadline = kNever;
 };
 
-// Runs the errands at once. One that fails with Unavailable is sent again,
+// Runs the requests at once. One that fails with Unavailable is sent again,
 // unchanged: all that a server is asked may be asked twice. It is given up when
 // it has kept failing for `limits.timeout`; an attempt that lasted longer than
 // that has moved bytes, and the time starts again.
 // OK if all are; else the error that says most: Cancelled before any other, and
 // any before Aborted, which says that the shard map is old. What is in the
-// errands is valid in either case.
+// requests is valid in either case.
 //
 // After `cancellation`, which may be null, nothing more is sent and the result
 // is Cancelled, whatever has been answered. It names a server that was waited
-// for, if there was one. The errands are over then as at any other end: their
+// for, if there was one. The requests are over then as at any other end: their
 // memory is not touched any more.
-Task<absl::Status> FanOut(ServerChannels& servers, std::span<Errand> errands,
+Task<absl::Status> FanOut(ServerChannels& servers,
+                          std::span<ServerRequest> server_requests,
                           TimeLimits limits,
                           Cancellation* cancellation = nullptr);
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/run_on.h"
-#include "base/sim_clock.h"
+#include "base/async/run_on.h"
+#include "simulation/sim_clock.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
@@ -91,23 +91,23 @@ class FanOutTest : public ::testing::Test {
     }
   }
 
-  std::vector<Errand> Errands(uint32_t count) {
-    std::vector<Errand> errands(count);
+  std::vector<ServerRequest> ServerRequests(uint32_t count) {
+    std::vector<ServerRequest> server_requests(count);
     for (uint32_t i = 0; i < count; ++i) {
-      errands[i].server = i;
-      errands[i].method = Method::kPush;
-      errands[i].body = std::to_string(i);
+      server_requests[i].server = i;
+      server_requests[i].method = Method::kPush;
+      server_requests[i].body = std::to_string(i);
     }
-    return errands;
+    return server_requests;
   }
 
-  std::future<absl::Status> Start(std::vector<Errand>& errands,
+  std::future<absl::Status> Start(std::vector<ServerRequest>& server_requests,
                                   Duration timeout,
                                   Cancellation* cancellation) {
     TimeLimits limits = limits_;
     limits.timeout = timeout;
     return StartOn(Executor(context_.get_executor()),
-                   FanOut(servers_, errands, limits, cancellation));
+                   FanOut(servers_, server_requests, limits, cancellation));
   }
   absl::Status Finish(std::future<absl::Status>& done) {
     while (true) {
@@ -119,19 +119,20 @@ class FanOutTest : public ::testing::Test {
       if (!clock_.RunNext()) return absl::InternalError("waits for nothing");
     }
   }
-  absl::Status Run(std::vector<Errand>& errands,
+  absl::Status Run(std::vector<ServerRequest>& server_requests,
                    Duration timeout = std::chrono::seconds(30),
                    Cancellation* cancellation = nullptr) {
-    std::future<absl::Status> done = Start(errands, timeout, cancellation);
+    std::future<absl::Status> done =
+        Start(server_requests, timeout, cancellation);
     return Finish(done);
   }
   // The same, cancelled after two seconds of at most a day.
-  absl::Status RunCancelled(std::vector<Errand>& errands) {
+  absl::Status RunCancelled(std::vector<ServerRequest>& server_requests) {
     Cancellation cancellation;
     CancelSoon(cancellation);
     const MonotonicTime start = clock_.Now();
     const absl::Status status =
-        Run(errands, std::chrono::hours(24), &cancellation);
+        Run(server_requests, std::chrono::hours(24), &cancellation);
     EXPECT_EQ(clock_.Now(), start + std::chrono::seconds(2));
     return status;
   }
@@ -148,48 +149,48 @@ class FanOutTest : public ::testing::Test {
 };
 
 TEST_F(FanOutTest, NobodyIsAsked) {
-  std::vector<Errand> errands;
-  EXPECT_OK(Run(errands));
+  std::vector<ServerRequest> server_requests;
+  EXPECT_OK(Run(server_requests));
 }
 
 TEST_F(FanOutTest, AllAreAskedAtOnce) {
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   const std::vector<std::byte> memory(8);
-  errands[1].attachments = {Bytes(memory)};
-  errands[2].reply_limit = 77;
+  server_requests[1].attachments = {Bytes(memory)};
+  server_requests[2].reply_limit = 77;
   const MonotonicTime start = clock_.Now();
-  ASSERT_OK(Run(errands));
+  ASSERT_OK(Run(server_requests));
   for (size_t i = 0; i < 3; ++i) {
     ASSERT_EQ(channels_[i]->calls.size(), 1u);
     EXPECT_EQ(channels_[i]->calls[0].time, start);
     EXPECT_EQ(channels_[i]->calls[0].method, Method::kPush);
-    EXPECT_OK(errands[i].status);
-    EXPECT_EQ(errands[i].reply.body, "answer to " + std::to_string(i));
+    EXPECT_OK(server_requests[i].status);
+    EXPECT_EQ(server_requests[i].reply.body, "answer to " + std::to_string(i));
   }
   EXPECT_EQ(channels_[1]->calls[0].attachments[0].data(), memory.data());
   EXPECT_EQ(channels_[2]->calls[0].options.reply_limit, 77u);
   EXPECT_EQ(clock_.Now(), start + std::chrono::milliseconds(1));
 }
 
-TEST_F(FanOutTest, SeveralErrandsToOneServer) {
-  std::vector<Errand> errands = Errands(2);
-  errands[1].server = 0;
-  ASSERT_OK(Run(errands));
+TEST_F(FanOutTest, SeveralRequestsToOneServer) {
+  std::vector<ServerRequest> server_requests = ServerRequests(2);
+  server_requests[1].server = 0;
+  ASSERT_OK(Run(server_requests));
   EXPECT_EQ(channels_[0]->calls.size(), 2u);
-  EXPECT_EQ(errands[1].reply.body, "answer to 1");
+  EXPECT_EQ(server_requests[1].reply.body, "answer to 1");
 }
 
 TEST_F(FanOutTest, AServerThatIsAwayIsAskedAgainTheSame) {
   for (const uint32_t count : {1u, 3u}) {
     channels_[0]->calls.clear();
-    std::vector<Errand> errands = Errands(count);
+    std::vector<ServerRequest> server_requests = ServerRequests(count);
     const std::vector<std::byte> memory(8);
     std::vector<std::byte> into(4);
-    errands[0].attachments = {Bytes(memory)};
-    errands[0].receive_into = {MutableBytes(into)};
+    server_requests[0].attachments = {Bytes(memory)};
+    server_requests[0].receive_into = {MutableBytes(into)};
     channels_[0]->answers = {absl::UnavailableError("away"),
                              absl::UnavailableError("away")};
-    ASSERT_OK(Run(errands));
+    ASSERT_OK(Run(server_requests));
     ASSERT_EQ(channels_[0]->calls.size(), 3u);
     Duration last = Duration::max();
     for (const auto& call : channels_[0]->calls) {
@@ -208,33 +209,33 @@ TEST_F(FanOutTest, AServerThatIsAwayIsAskedAgainTheSame) {
 }
 
 TEST_F(FanOutTest, OnlyThatServerIsAskedAgain) {
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[1]->answers = {absl::UnavailableError("away")};
-  ASSERT_OK(Run(errands));
+  ASSERT_OK(Run(server_requests));
   EXPECT_EQ(channels_[0]->calls.size(), 1u);
   EXPECT_EQ(channels_[1]->calls.size(), 2u);
 }
 
 TEST_F(FanOutTest, UntilTheTimeIsOver) {
-  std::vector<Errand> errands = Errands(2);
+  std::vector<ServerRequest> server_requests = ServerRequests(2);
   channels_[1]->answers.assign(1000, absl::UnavailableError("away for good"));
   const MonotonicTime start = clock_.Now();
   EXPECT_THAT(
-      Run(errands, std::chrono::seconds(20)),
+      Run(server_requests, std::chrono::seconds(20)),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away for good")));
   EXPECT_LE(clock_.Now(), start + std::chrono::seconds(20));
   EXPECT_GT(channels_[1]->calls.size(), 5u);
   EXPECT_LT(channels_[1]->calls.size(), 50u);
-  EXPECT_OK(errands[0].status);
+  EXPECT_OK(server_requests[0].status);
 }
 
 // It can only have lasted so long because bytes moved.
 TEST_F(FanOutTest, ALongTransferThatIsLostIsAskedForAgain) {
-  std::vector<Errand> errands = Errands(1);
+  std::vector<ServerRequest> server_requests = ServerRequests(1);
   channels_[0]->latency = std::chrono::seconds(40);
   channels_[0]->answers = {absl::UnavailableError("lost"),
                            absl::UnavailableError("lost again")};
-  EXPECT_OK(Run(errands, std::chrono::seconds(30)));
+  EXPECT_OK(Run(server_requests, std::chrono::seconds(30)));
   ASSERT_EQ(channels_[0]->calls.size(), 3u);
   // With nearly all of the time to get going.
   for (const auto& call : channels_[0]->calls) {
@@ -243,19 +244,19 @@ TEST_F(FanOutTest, ALongTransferThatIsLostIsAskedForAgain) {
 }
 
 TEST_F(FanOutTest, AShortTransferThatIsLostIsAskedForAgain) {
-  std::vector<Errand> errands = Errands(1);
+  std::vector<ServerRequest> server_requests = ServerRequests(1);
   channels_[0]->latency = std::chrono::seconds(29);
   channels_[0]->answers = {absl::UnavailableError("lost")};
-  EXPECT_OK(Run(errands, std::chrono::seconds(30)));
+  EXPECT_OK(Run(server_requests, std::chrono::seconds(30)));
 }
 
 TEST_F(FanOutTest, NothingOutlivesTheLimitInAll) {
-  std::vector<Errand> errands = Errands(1);
+  std::vector<ServerRequest> server_requests = ServerRequests(1);
   const MonotonicTime start = clock_.Now();
   limits_.deadline = start + std::chrono::seconds(50);
   channels_[0]->latency = std::chrono::seconds(20);
   channels_[0]->answers.assign(1000, absl::UnavailableError("lost"));
-  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(Run(server_requests), StatusIs(absl::StatusCode::kUnavailable));
   for (const auto& call : channels_[0]->calls) {
     EXPECT_EQ(call.options.limit, limits_.deadline - call.time);
   }
@@ -263,68 +264,73 @@ TEST_F(FanOutTest, NothingOutlivesTheLimitInAll) {
 }
 
 TEST_F(FanOutTest, OtherErrorsAreNotTriedAgain) {
-  std::vector<Errand> errands = Errands(2);
+  std::vector<ServerRequest> server_requests = ServerRequests(2);
   channels_[0]->answers = {absl::FailedPreconditionError("fenced")};
-  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(Run(server_requests),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_EQ(channels_[0]->calls.size(), 1u);
 }
 
 TEST_F(FanOutTest, AllAreWaitedForEvenIfOneFails) {
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[0]->answers = {absl::InvalidArgumentError("bad")};
   channels_[2]->latency = std::chrono::seconds(5);
-  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_OK(errands[2].status);
-  EXPECT_EQ(errands[2].reply.body, "answer to 2");
+  EXPECT_THAT(Run(server_requests),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_OK(server_requests[2].status);
+  EXPECT_EQ(server_requests[2].reply.body, "answer to 2");
 }
 
 TEST_F(FanOutTest, AnyErrorSaysMoreThanThatTheMapIsOld) {
   for (const bool first : {false, true}) {
-    std::vector<Errand> errands = Errands(3);
+    std::vector<ServerRequest> server_requests = ServerRequests(3);
     channels_[first ? 0 : 2]->answers = {absl::AbortedError("old")};
     channels_[1]->answers = {absl::InvalidArgumentError("bad")};
-    EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+    EXPECT_THAT(Run(server_requests),
+                StatusIs(absl::StatusCode::kInvalidArgument));
   }
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[0]->answers = {absl::AbortedError("old")};
-  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(Run(server_requests), StatusIs(absl::StatusCode::kAborted));
 }
 
 TEST_F(FanOutTest, TheFirstOfTwoErrorsIsTold) {
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[1]->answers = {absl::InvalidArgumentError("one")};
   channels_[2]->answers = {absl::OutOfRangeError("two")};
-  EXPECT_THAT(Run(errands), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Run(server_requests),
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(FanOutTest, CancelledBeforeItBeginsSendsNothing) {
   Cancellation cancellation;
   cancellation.Cancel();
   for (const uint32_t count : {1u, 3u}) {
-    std::vector<Errand> errands = Errands(count);
+    std::vector<ServerRequest> server_requests = ServerRequests(count);
     const MonotonicTime start = clock_.Now();
-    EXPECT_THAT(Run(errands, std::chrono::seconds(30), &cancellation),
+    EXPECT_THAT(Run(server_requests, std::chrono::seconds(30), &cancellation),
                 StatusIs(absl::StatusCode::kCancelled,
                          HasSubstr("update cancelled before it was sent")));
     EXPECT_EQ(clock_.Now(), start);
     for (uint32_t i = 0; i < count; ++i) {
       EXPECT_TRUE(channels_[i]->calls.empty());
-      EXPECT_THAT(errands[i].status, StatusIs(absl::StatusCode::kCancelled));
+      EXPECT_THAT(server_requests[i].status,
+                  StatusIs(absl::StatusCode::kCancelled));
     }
   }
 }
 
 TEST_F(FanOutTest, CancelledDuringACallNamesTheServer) {
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[1]->latency = std::chrono::hours(1);
-  const absl::Status status = RunCancelled(errands);
+  const absl::Status status = RunCancelled(server_requests);
   EXPECT_THAT(
       status,
       StatusIs(absl::StatusCode::kCancelled,
                HasSubstr("update cancelled while waiting for ps/1 at home")));
   EXPECT_EQ(TaskOf(status), "ps/1");
-  EXPECT_OK(errands[0].status);
-  EXPECT_EQ(errands[2].reply.body, "answer to 2");
+  EXPECT_OK(server_requests[0].status);
+  EXPECT_EQ(server_requests[2].reply.body, "answer to 2");
 }
 
 TEST_F(FanOutTest, CancelledDuringBackOff) {
@@ -334,8 +340,8 @@ TEST_F(FanOutTest, CancelledDuringBackOff) {
     away.answers = {absl::UnavailableError("connection refused")};
     servers_.backoff = {.initial = std::chrono::hours(1),
                         .max = std::chrono::hours(1)};
-    std::vector<Errand> errands = Errands(count);
-    const absl::Status status = RunCancelled(errands);
+    std::vector<ServerRequest> server_requests = ServerRequests(count);
+    const absl::Status status = RunCancelled(server_requests);
     EXPECT_THAT(status,
                 StatusIs(absl::StatusCode::kCancelled,
                          AllOf(HasSubstr("while waiting for " + away.peer()),
@@ -349,36 +355,36 @@ TEST_F(FanOutTest, CancelledDuringBackOff) {
 TEST_F(FanOutTest, CancelledSaysMoreThanAnyOtherError) {
   for (const absl::Status& other :
        {absl::InvalidArgumentError("bad"), absl::AbortedError("old")}) {
-    std::vector<Errand> errands = Errands(3);
+    std::vector<ServerRequest> server_requests = ServerRequests(3);
     channels_[0]->answers = {other};
     channels_[2]->latency = std::chrono::hours(1);
-    EXPECT_THAT(RunCancelled(errands),
+    EXPECT_THAT(RunCancelled(server_requests),
                 StatusIs(absl::StatusCode::kCancelled, HasSubstr("ps/2")));
-    EXPECT_EQ(errands[0].status.code(), other.code());
+    EXPECT_EQ(server_requests[0].status.code(), other.code());
   }
 }
 
-// The answer to the last errand is there, and the caller still sleeps.
+// The answer to the last request is there, and the caller still sleeps.
 TEST_F(FanOutTest, CancelledAtTheEnd) {
   Cancellation cancellation;
-  std::vector<Errand> errands = Errands(2);
+  std::vector<ServerRequest> server_requests = ServerRequests(2);
   channels_[0]->latency = Duration::zero();
   channels_[1]->on_answer = [&cancellation] { cancellation.Cancel(); };
-  EXPECT_THAT(Run(errands, std::chrono::seconds(30), &cancellation),
+  EXPECT_THAT(Run(server_requests, std::chrono::seconds(30), &cancellation),
               StatusIs(absl::StatusCode::kCancelled));
-  EXPECT_OK(errands[0].status);
-  EXPECT_OK(errands[1].status);
+  EXPECT_OK(server_requests[0].status);
+  EXPECT_OK(server_requests[1].status);
 }
 
 TEST_F(FanOutTest, ManyCallsAreCancelledAtOnce) {
   Cancellation cancellation;
-  std::vector<std::vector<Errand>> errands(5);
+  std::vector<std::vector<ServerRequest>> server_requests(5);
   std::vector<std::future<absl::Status>> calls;
   for (ScriptedChannel* channel : channels_) {
     channel->latency = std::chrono::hours(1);
   }
-  for (std::vector<Errand>& mine : errands) {
-    mine = Errands(3);
+  for (std::vector<ServerRequest>& mine : server_requests) {
+    mine = ServerRequests(3);
     calls.push_back(Start(mine, std::chrono::hours(24), &cancellation));
   }
   CancelSoon(cancellation);
@@ -391,12 +397,12 @@ TEST_F(FanOutTest, ManyCallsAreCancelledAtOnce) {
 
 TEST_F(FanOutTest, ACancellationThatIsNotUsedChangesNothing) {
   Cancellation cancellation;
-  std::vector<Errand> errands = Errands(3);
+  std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[1]->answers = {absl::UnavailableError("away")};
-  ASSERT_OK(Run(errands, std::chrono::seconds(30), &cancellation));
+  ASSERT_OK(Run(server_requests, std::chrono::seconds(30), &cancellation));
   // Nobody listens any more.
   cancellation.Cancel();
-  EXPECT_OK(errands[1].status);
+  EXPECT_OK(server_requests[1].status);
 }
 
 }  // namespace

@@ -105,14 +105,16 @@ void Place(const GatherPlan& plan, MutableBytes into) {
 
 absl::Status Finish(const ShardMap& map, std::span<const GatherItem> items,
                     std::span<const GatherPlan> plans,
-                    const ServerGather& server, const Errand& errand) {
+                    const ServerGather& server,
+                    const ServerRequest& server_request) {
   const absl::StatusOr<ShardsReply> reply =
-      ReadReply(errand.reply.body, server.into.size(), false);
+      ReadReply(server_request.reply.body, server.into.size(), false);
   if (!reply.ok()) return reply.status();
   for (size_t i = 0; i < server.into.size(); ++i) {
     const GatherPlan& plan = plans[server.sources[i]];
-    CAPSTAN_RETURN_IF_ERROR(CheckSize(*plan.entry, server.into[i].size(),
-                                      errand.reply.attachments[i].size()));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckSize(*plan.entry, server.into[i].size(),
+                  server_request.reply.attachments[i].size()));
     SetVersion(items[plan.item].versions, map, *plan.entry,
                server.request.parts[i].key.shard, reply->versions[i]);
   }
@@ -134,19 +136,21 @@ Task<absl::Status> ParameterClient::Gather(std::span<GatherItem> items,
     if (status.ok()) {
       const std::vector<ServerGather> servers =
           PlanServers(*map, options.round, asked, *plans);
-      std::vector<Errand> errands;
+      std::vector<ServerRequest> server_requests;
       for (const ServerGather& server : servers) {
-        Errand& errand = errands.emplace_back();
+        ServerRequest& server_request = server_requests.emplace_back();
         const VariableEntry& entry = *(*plans)[server.sources[0]].entry;
-        errand.server = entry.shards[server.request.parts[0].key.shard].server;
-        errand.method = Method::kGather;
-        errand.body = EncodeShardsRequest(server.request);
-        errand.attachments = server.rows;
-        errand.receive_into = server.into;
+        server_request.server =
+            entry.shards[server.request.parts[0].key.shard].server;
+        server_request.method = Method::kGather;
+        server_request.body = EncodeShardsRequest(server.request);
+        server_request.attachments = server.rows;
+        server_request.receive_into = server.into;
       }
-      status = co_await FanOut(servers_, errands, limits, options.cancellation);
-      for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
-        status = Finish(*map, asked, *plans, servers[i], errands[i]);
+      status = co_await FanOut(servers_, server_requests, limits,
+                               options.cancellation);
+      for (size_t i = 0; status.ok() && i < server_requests.size(); ++i) {
+        status = Finish(*map, asked, *plans, servers[i], server_requests[i]);
       }
       if (status.ok()) {
         for (const GatherPlan& plan : *plans) {

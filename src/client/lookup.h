@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/tensor.h"
 #include "client/parameter_client.h"
 

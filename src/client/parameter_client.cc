@@ -75,16 +75,16 @@ Task<absl::Status> ParameterClient::TellAll(std::shared_ptr<const ShardMap> map,
                                             Method method, std::string body,
                                             Duration timeout,
                                             Cancellation* cancellation) {
-  std::vector<Errand> errands;
+  std::vector<ServerRequest> server_requests;
   for (uint32_t i = 0; i < num_servers(); ++i) {
     if (!map->Serves(i)) continue;
-    Errand& errand = errands.emplace_back();
-    errand.server = i;
-    errand.method = method;
-    errand.body = body;
+    ServerRequest& server_request = server_requests.emplace_back();
+    server_request.server = i;
+    server_request.method = method;
+    server_request.body = body;
   }
   const TimeLimits limits = LimitsOf(timeout, timeout);
-  co_return co_await FanOut(servers_, errands, limits, cancellation);
+  co_return co_await FanOut(servers_, server_requests, limits, cancellation);
 }
 
 Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
@@ -92,16 +92,16 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
                                               Cancellation* cancellation,
                                               uint64_t generation,
                                               uint64_t version) {
-  Errand errand;
-  errand.server = server;
-  errand.method = Method::kShardMap;
+  ServerRequest server_request;
+  server_request.server = server;
+  server_request.method = Method::kShardMap;
   TimeLimits limits;
   limits.timeout = deadline - servers_.clock.Now();
   limits.deadline = deadline;
-  absl::Status status =
-      co_await FanOut(servers_, std::span(&errand, 1), limits, cancellation);
+  absl::Status status = co_await FanOut(servers_, std::span(&server_request, 1),
+                                        limits, cancellation);
   if (!status.ok()) co_return status;
-  absl::StatusOr<ShardMap> map = DecodeShardMap(errand.reply.body);
+  absl::StatusOr<ShardMap> map = DecodeShardMap(server_request.reply.body);
   if (!map.ok()) co_return map.status();
   if (map->generation() < std::max(generation, map_->generation())) {
     // It was left out of the job since, or was started again.
@@ -232,14 +232,14 @@ Task<absl::Status> ParameterClient::SetWatermark(WatermarkRequest request,
 
 Task<absl::StatusOr<StoreReport>> ParameterClient::Status(
     uint32_t server, Duration timeout, Cancellation* cancellation) {
-  Errand errand;
-  errand.server = server;
-  errand.method = Method::kStoreStatus;
+  ServerRequest server_request;
+  server_request.server = server;
+  server_request.method = Method::kStoreStatus;
   const TimeLimits limits = LimitsOf(timeout, timeout);
-  absl::Status status =
-      co_await FanOut(servers_, std::span(&errand, 1), limits, cancellation);
+  absl::Status status = co_await FanOut(servers_, std::span(&server_request, 1),
+                                        limits, cancellation);
   if (!status.ok()) co_return status;
-  co_return DecodeStoreReport(errand.reply.body);
+  co_return DecodeStoreReport(server_request.reply.body);
 }
 
 }  // namespace capstan

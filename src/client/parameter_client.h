@@ -23,11 +23,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/cancellation.h"
-#include "base/clock.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 #include "client/fan_out.h"
@@ -216,9 +216,9 @@ class ParameterClient {
   Task<absl::Status> AskForMap(uint32_t server, MonotonicTime deadline,
                                Cancellation* cancellation, uint64_t generation,
                                uint64_t version);
-  // Sends `errand` to `server`. InvalidArgument if there is none of that
-  // number.
-  Task<absl::Status> TellOne(uint32_t server, Errand& errand,
+  // Sends `server_request` to `server`. InvalidArgument if there is none of
+  // that number.
+  Task<absl::Status> TellOne(uint32_t server, ServerRequest& server_request,
                              UpdateOptions options);
   // After a call with the map `used` failed with `stale`, which is Aborted:
   // gets a newer map, and waits for one. Another call may have got it already.

@@ -47,14 +47,14 @@ absl::StatusOr<std::vector<PullPlan>> Plan(const ShardMap& map,
 
 // Notes what came.
 absl::Status Finish(const ShardMap& map, std::span<PullItem> items,
-                    const PullPlan& plan, const Errand& errand) {
+                    const PullPlan& plan, const ServerRequest& server_request) {
   const absl::StatusOr<ShardsReply> reply =
-      ReadReply(errand.reply.body, plan.into.size(), false);
+      ReadReply(server_request.reply.body, plan.into.size(), false);
   if (!reply.ok()) return reply.status();
   for (size_t i = 0; i < plan.into.size(); ++i) {
     const VariableEntry& entry = *plan.sources[i].entry;
     const ShardPart& part = plan.request.parts[i];
-    const size_t came = errand.reply.attachments[i].size();
+    const size_t came = server_request.reply.attachments[i].size();
     const bool unchanged =
         came == 0 && part.version != 0 && reply->versions[i] == part.version;
     if (!unchanged) {
@@ -79,29 +79,32 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
     absl::StatusOr<std::vector<PullPlan>> plans =
         Plan(*map, asked, options.round);
     absl::Status status = plans.status();
-    std::vector<Errand> errands;
+    std::vector<ServerRequest> server_requests;
     if (status.ok()) {
       for (PullPlan& plan : *plans) {
-        Errand& errand = errands.emplace_back();
-        errand.server = plan.sources[0]
-                            .entry->shards[plan.request.parts[0].key.shard]
-                            .server;
-        errand.method = Method::kPull;
-        errand.body = EncodeShardsRequest(plan.request);
-        errand.receive_into = plan.into;
+        ServerRequest& server_request = server_requests.emplace_back();
+        server_request.server =
+            plan.sources[0]
+                .entry->shards[plan.request.parts[0].key.shard]
+                .server;
+        server_request.method = Method::kPull;
+        server_request.body = EncodeShardsRequest(plan.request);
+        server_request.receive_into = plan.into;
       }
-      status = co_await FanOut(servers_, errands, limits, options.cancellation);
+      status = co_await FanOut(servers_, server_requests, limits,
+                               options.cancellation);
     }
     if (status.ok()) {
-      for (size_t i = 0; i < errands.size(); ++i) {
+      for (size_t i = 0; i < server_requests.size(); ++i) {
         CAPSTAN_CO_RETURN_IF_ERROR(
-            Finish(*map, items, (*plans)[i], errands[i]));
+            Finish(*map, items, (*plans)[i], server_requests[i]));
       }
       co_return absl::OkStatus();
     }
     // What came is not what `have` says, if part of it did.
     for (PullItem& item : items) {
-      if (item.have != nullptr && !errands.empty()) item.have->versions.clear();
+      if (item.have != nullptr && !server_requests.empty())
+        item.have->versions.clear();
     }
     if (!absl::IsAborted(status)) co_return status;
     status = co_await RefreshStale(map, std::move(status), limits,

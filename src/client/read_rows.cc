@@ -9,9 +9,11 @@
 namespace capstan {
 namespace {
 
-absl::StatusOr<std::vector<Errand>> Plan(const ShardMap& map, uint32_t variable,
-                                         int64_t begin, int64_t end,
-                                         MutableBytes into, uint32_t slot) {
+absl::StatusOr<std::vector<ServerRequest>> Plan(const ShardMap& map,
+                                                uint32_t variable,
+                                                int64_t begin, int64_t end,
+                                                MutableBytes into,
+                                                uint32_t slot) {
   const VariableEntry* entry = map.Find(variable);
   if (entry == nullptr) return NoVariable(map, variable);
   if (begin < 0 || begin > end || end > entry->spec.shape.num_rows()) {
@@ -25,7 +27,7 @@ absl::StatusOr<std::vector<Errand>> Plan(const ShardMap& map, uint32_t variable,
                       sizeof(float);
   CAPSTAN_RETURN_IF_ERROR(CheckSize(
       *entry, static_cast<uint64_t>(end - begin) * row_bytes, into.size()));
-  std::vector<Errand> errands;
+  std::vector<ServerRequest> server_requests;
   for (uint32_t i = 0; i < entry->shards.size(); ++i) {
     const ShardPlace& place = entry->shards[i];
     const int64_t first = std::max(begin, place.begin);
@@ -38,15 +40,15 @@ absl::StatusOr<std::vector<Errand>> Plan(const ShardMap& map, uint32_t variable,
     request.begin = static_cast<uint64_t>(first - place.begin);
     request.end = static_cast<uint64_t>(last - place.begin);
     request.slot = slot;
-    Errand& errand = errands.emplace_back();
-    errand.server = place.server;
-    errand.method = Method::kRead;
-    errand.body = EncodeReadRequest(request);
-    errand.receive_into = {
+    ServerRequest& server_request = server_requests.emplace_back();
+    server_request.server = place.server;
+    server_request.method = Method::kRead;
+    server_request.body = EncodeReadRequest(request);
+    server_request.receive_into = {
         into.subspan(static_cast<size_t>(first - begin) * row_bytes,
                      static_cast<size_t>(last - first) * row_bytes)};
   }
-  return errands;
+  return server_requests;
 }
 
 }  // namespace
@@ -60,12 +62,12 @@ Task<absl::Status> ParameterClient::ReadRows(uint32_t variable, int64_t begin,
   const TimeLimits limits = LimitsOf(options.timeout, options.limit);
   while (true) {
     const std::shared_ptr<const ShardMap> map = map_;
-    absl::StatusOr<std::vector<Errand>> errands =
+    absl::StatusOr<std::vector<ServerRequest>> server_requests =
         Plan(*map, variable, begin, end, into, slot);
-    absl::Status status = errands.status();
+    absl::Status status = server_requests.status();
     if (status.ok()) {
-      status =
-          co_await FanOut(servers_, *errands, limits, options.cancellation);
+      status = co_await FanOut(servers_, *server_requests, limits,
+                               options.cancellation);
     }
     if (!absl::IsAborted(status)) co_return status;
     status = co_await RefreshStale(map, std::move(status), limits,

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/tensor.h"
 #include "client/parameter_client.h"
 

@@ -12,64 +12,65 @@ namespace {
 
 // By the numbers of the `servers`, or the first error.
 absl::StatusOr<std::vector<SnapshotReply>> ReadReplies(
-    std::span<const Errand> errands, uint32_t servers) {
+    std::span<const ServerRequest> server_requests, uint32_t servers) {
   // One that does not serve has nothing to copy.
   std::vector<SnapshotReply> replies(servers);
   for (SnapshotReply& reply : replies) reply.copied = true;
-  for (const Errand& errand : errands) {
+  for (const ServerRequest& server_request : server_requests) {
     absl::StatusOr<SnapshotReply> reply =
-        DecodeSnapshotReply(errand.reply.body);
+        DecodeSnapshotReply(server_request.reply.body);
     if (!reply.ok()) {
       return WithContext(reply.status(),
-                         absl::StrCat("from server ", errand.server));
+                         absl::StrCat("from server ", server_request.server));
     }
-    replies[errand.server] = *std::move(reply);
+    replies[server_request.server] = *std::move(reply);
   }
   return replies;
 }
 
 }  // namespace
 
-Task<absl::Status> ParameterClient::TellOne(uint32_t server, Errand& errand,
+Task<absl::Status> ParameterClient::TellOne(uint32_t server,
+                                            ServerRequest& server_request,
                                             UpdateOptions options) {
   if (server >= num_servers()) {
     co_return absl::InvalidArgumentError(absl::StrCat(
         "server ", server, " in a job of ", num_servers(), " servers"));
   }
-  errand.server = server;
+  server_request.server = server;
   const TimeLimits limits = LimitsOf(options.timeout, options.limit);
-  co_return co_await FanOut(servers_, std::span(&errand, 1), limits,
+  co_return co_await FanOut(servers_, std::span(&server_request, 1), limits,
                             options.cancellation);
 }
 
 Task<absl::StatusOr<std::vector<SnapshotReply>>> ParameterClient::Snapshot(
     SnapshotRequest request, UpdateOptions options) {
-  std::vector<Errand> errands;
+  std::vector<ServerRequest> server_requests;
   for (uint32_t i = 0; i < num_servers(); ++i) {
     if (!map_->Serves(i)) continue;
-    Errand& errand = errands.emplace_back();
-    errand.server = i;
-    errand.method = Method::kSnapshot;
-    errand.body = EncodeSnapshotRequest(request);
+    ServerRequest& server_request = server_requests.emplace_back();
+    server_request.server = i;
+    server_request.method = Method::kSnapshot;
+    server_request.body = EncodeSnapshotRequest(request);
   }
   const TimeLimits limits = LimitsOf(options.timeout, options.timeout);
   absl::Status status =
-      co_await FanOut(servers_, errands, limits, options.cancellation);
+      co_await FanOut(servers_, server_requests, limits, options.cancellation);
   if (!status.ok()) co_return status;
-  co_return ReadReplies(errands, num_servers());
+  co_return ReadReplies(server_requests, num_servers());
 }
 
 Task<absl::Status> ParameterClient::SnapshotRead(uint32_t server,
                                                  SnapshotReadRequest request,
                                                  MutableBytes into,
                                                  UpdateOptions options) {
-  Errand errand;
-  errand.method = Method::kSnapshotRead;
-  errand.body = EncodeSnapshotReadRequest(request);
-  errand.receive_into = {into};
-  absl::Status status = co_await TellOne(server, errand, options);
+  ServerRequest server_request;
+  server_request.method = Method::kSnapshotRead;
+  server_request.body = EncodeSnapshotReadRequest(request);
+  server_request.receive_into = {into};
+  absl::Status status = co_await TellOne(server, server_request, options);
   if (!status.ok()) co_return status;
-  const size_t received = errand.reply.attachments[0].size();
+  const size_t received = server_request.reply.attachments[0].size();
   if (received != into.size()) {
     co_return absl::InvalidArgumentError(
         absl::StrCat("rows [", request.begin, ", ", request.end, ") of shard ",
@@ -82,12 +83,12 @@ Task<absl::Status> ParameterClient::SnapshotRead(uint32_t server,
 
 Task<absl::StatusOr<SnapshotWriteReply>> ParameterClient::SnapshotWrite(
     uint32_t server, SnapshotWriteRequest request, UpdateOptions options) {
-  Errand errand;
-  errand.method = Method::kSnapshotWrite;
-  errand.body = EncodeSnapshotWriteRequest(request);
-  absl::Status status = co_await TellOne(server, errand, options);
+  ServerRequest server_request;
+  server_request.method = Method::kSnapshotWrite;
+  server_request.body = EncodeSnapshotWriteRequest(request);
+  absl::Status status = co_await TellOne(server, server_request, options);
   if (!status.ok()) co_return status;
-  co_return DecodeSnapshotWriteReply(errand.reply.body);
+  co_return DecodeSnapshotWriteReply(server_request.reply.body);
 }
 
 Task<absl::Status> ParameterClient::SnapshotDrop(SnapshotRequest request,
@@ -101,29 +102,29 @@ Task<absl::Status> ParameterClient::StageRows(uint32_t server,
                                               StageRowsRequest request,
                                               Bytes rows,
                                               UpdateOptions options) {
-  Errand errand;
-  errand.method = Method::kStageRows;
-  errand.body = EncodeStageRowsRequest(request);
-  errand.attachments = {rows};
-  co_return co_await TellOne(server, errand, options);
+  ServerRequest server_request;
+  server_request.method = Method::kStageRows;
+  server_request.body = EncodeStageRowsRequest(request);
+  server_request.attachments = {rows};
+  co_return co_await TellOne(server, server_request, options);
 }
 
 Task<absl::Status> ParameterClient::StageFile(uint32_t server,
                                               StageFileRequest request,
                                               UpdateOptions options) {
-  Errand errand;
-  errand.method = Method::kStageFile;
-  errand.body = EncodeStageFileRequest(request);
-  co_return co_await TellOne(server, errand, options);
+  ServerRequest server_request;
+  server_request.method = Method::kStageFile;
+  server_request.body = EncodeStageFileRequest(request);
+  co_return co_await TellOne(server, server_request, options);
 }
 
 Task<absl::Status> ParameterClient::StageCommit(uint32_t server,
                                                 StageCommitRequest request,
                                                 UpdateOptions options) {
-  Errand errand;
-  errand.method = Method::kStageCommit;
-  errand.body = EncodeStageCommitRequest(request);
-  co_return co_await TellOne(server, errand, options);
+  ServerRequest server_request;
+  server_request.method = Method::kStageCommit;
+  server_request.body = EncodeStageCommitRequest(request);
+  co_return co_await TellOne(server, server_request, options);
 }
 
 Task<absl::Status> ParameterClient::StageDrop(StageDropRequest request,

@@ -383,11 +383,13 @@ absl::Status CheckWanted(std::span<const DenseItem> dense) {
 
 // Notes which values came.
 absl::Status NoteValues(const ShardMap& map, const ServerUpdate& plan,
-                        const Errand& errand, const ShardsReply& reply) {
+                        const ServerRequest& server_request,
+                        const ShardsReply& reply) {
   for (size_t i = 0; i < plan.into.size(); ++i) {
     const UpdatePlan& source = *plan.sources[i];
-    CAPSTAN_RETURN_IF_ERROR(CheckSize(*source.entry, plan.into[i].size(),
-                                      errand.reply.attachments[i].size()));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckSize(*source.entry, plan.into[i].size(),
+                  server_request.reply.attachments[i].size()));
     SetVersion(source.now, map, *source.entry, plan.request.parts[i].key.shard,
                reply.versions[i]);
   }
@@ -440,25 +442,28 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
         Prepare(*map, id, operation, dense, rows);
     absl::Status status = prepared.status();
     if (status.ok()) {
-      std::vector<Errand> errands;
+      std::vector<ServerRequest> server_requests;
       for (const ServerUpdate& server : prepared->servers) {
-        Errand& errand = errands.emplace_back();
-        errand.server = server.server;
-        errand.method = server.by_rows ? Method::kScatter : Method::kPush;
-        errand.body = EncodeShardsRequest(server.request);
-        errand.attachments = server.attachments;
-        if (!server.into.empty()) errand.receive_into = server.into;
+        ServerRequest& server_request = server_requests.emplace_back();
+        server_request.server = server.server;
+        server_request.method =
+            server.by_rows ? Method::kScatter : Method::kPush;
+        server_request.body = EncodeShardsRequest(server.request);
+        server_request.attachments = server.attachments;
+        if (!server.into.empty()) server_request.receive_into = server.into;
       }
-      status = co_await FanOut(servers_, errands, limits, options.cancellation);
+      status = co_await FanOut(servers_, server_requests, limits,
+                               options.cancellation);
       UpdateResult summary;
-      for (size_t i = 0; status.ok() && i < errands.size(); ++i) {
+      for (size_t i = 0; status.ok() && i < server_requests.size(); ++i) {
         const absl::StatusOr<ShardsReply> reply =
-            ReadReply(errands[i].reply.body,
+            ReadReply(server_requests[i].reply.body,
                       prepared->servers[i].request.parts.size(), true);
         status = reply.status();
         if (reply.ok()) {
           Count(*reply, summary);
-          status = NoteValues(*map, prepared->servers[i], errands[i], *reply);
+          status = NoteValues(*map, prepared->servers[i], server_requests[i],
+                              *reply);
         }
       }
       if (status.ok()) co_return summary;

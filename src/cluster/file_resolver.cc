@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file_system.h"
-#include "base/posix_file_system.h"
+#include "base/file/file_system.h"
+#include "base/file/posix_file_system.h"
 #include "base/status.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/resolve.h"

@@ -5,10 +5,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/async/run_on.h"
 #include "base/error.h"
-#include "base/run_on.h"
 #include "base/status.h"
-#include "coordinator/front.h"
+#include "coordinator/coordinator_impl.h"
 
 namespace capstan {
 namespace {
@@ -28,9 +28,11 @@ void Throw(const absl::Status& status) {
 
 // The same for what a task has failed with, once nothing that was called off
 // for it can change a variable any more.
-void ThrowFailure(CoordinatorMaker::Impl& front, const absl::Status& status) {
+void ThrowFailure(CoordinatorMaker::Impl& coordinator_impl,
+                  const absl::Status& status) {
   if (!TaskOf(status).empty() || status.GetPayload(kPoisonedUrl)) {
-    RunOn(front.executor, front.dispatcher.Publish()).IgnoreError();
+    RunOn(coordinator_impl.executor, coordinator_impl.dispatcher.Publish())
+        .IgnoreError();
   }
   Throw(status);
 }
@@ -44,12 +46,12 @@ Task<absl::Status> PublishKeys(Dispatcher& dispatcher) {
   co_return co_await dispatcher.Publish();
 }
 
-absl::Status PutWithKey(CoordinatorMaker::Impl& front,
+absl::Status PutWithKey(CoordinatorMaker::Impl& coordinator_impl,
                         const std::shared_ptr<Closure>& closure) {
-  ClosureQueue& queue = front.dispatcher.queue();
+  ClosureQueue& queue = coordinator_impl.dispatcher.queue();
   while (true) {
     const std::string open =
-        front.dispatcher.variables().records().FindOpenPart();
+        coordinator_impl.dispatcher.variables().records().FindOpenPart();
     if (!open.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "step key ", *closure->key, ": '", open,
@@ -58,8 +60,8 @@ absl::Status PutWithKey(CoordinatorMaker::Impl& front,
     const absl::StatusOr<bool> put = queue.TryPut(closure);
     if (!put.ok() || *put) return put.status();
     if (queue.NumberKey(*closure->key)) {
-      CAPSTAN_RETURN_IF_ERROR(
-          RunOn(front.executor, PublishKeys(front.dispatcher)));
+      CAPSTAN_RETURN_IF_ERROR(RunOn(coordinator_impl.executor,
+                                    PublishKeys(coordinator_impl.dispatcher)));
     } else {
       queue.AwaitPlace(*closure);
     }

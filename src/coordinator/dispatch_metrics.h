@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "coordinator/closure_queue.h"
-#include "metrics/registry.h"
+#include "coordinator/closure/closure_queue.h"
+#include "telemetry/registry.h"
 
 namespace capstan {
 

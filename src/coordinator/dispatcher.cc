@@ -10,12 +10,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/awake_time.h"
-#include "base/cancellation.h"
-#include "base/event.h"
+#include "base/async/awake_time.h"
+#include "base/async/cancellation.h"
+#include "base/async/event.h"
 #include "base/list_first.h"
 #include "base/status.h"
-#include "coordinator/server_book.h"
+#include "coordinator/server_registry.h"
 
 namespace capstan {
 namespace {
@@ -43,8 +43,9 @@ double Seconds(Duration duration) {
 class Dispatcher::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Clock& clock, Logger logger, const Executor& executor,
-       std::function<Office()> office, ParameterClient& client,
-       NewChannel new_channel, Random random, DispatcherOptions options);
+       std::function<CoordinatorTerm()> coordinator_term,
+       ParameterClient& client, NewChannel new_channel, Random random,
+       DispatcherOptions options);
 
   void Start();
   Task<> Stop();
@@ -53,12 +54,12 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::string Obstacle() const;
   // "no worker is ready: ..."; empty if one is.
   std::string NoWorker() const;
-  const ServerBook& servers() const { return servers_; }
+  const ServerRegistry& servers() const { return servers_; }
   Task<absl::StatusOr<std::vector<std::string>>> Recover(Duration timeout,
                                                          bool go_on_without);
 
   const std::shared_ptr<ClosureQueue>& queue() { return shared_queue_; }
-  ResourceBook& resources() { return *resources_; }
+  ResourceRegistry& resources() { return *resources_; }
   const Logger& logger() const { return logger_; }
   std::shared_ptr<Cancellation> until_lost() const { return until_lost_; }
   MetricsRegistry& metrics() { return registry_; }
@@ -109,7 +110,7 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   Clock& clock_;
   const Logger logger_;
   const Executor executor_;
-  const std::function<Office()> office_;
+  const std::function<CoordinatorTerm()> coordinator_term_;
   ParameterClient& client_;
   const NewChannel new_channel_;
   Random random_;
@@ -119,14 +120,14 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   std::atomic<bool> kick_posted_ = false;
   const std::shared_ptr<ClosureQueue> shared_queue_;
   ClosureQueue& queue_;
-  const std::shared_ptr<ResourceBook> resources_;
+  const std::shared_ptr<ResourceRegistry> resources_;
   JobVariables variables_;
   LinkContext context_;
   std::map<std::string, std::shared_ptr<WorkerLink>> links_;
   // The numbers of the workers that have input pipelines, in order: those of
   // links that count.
   std::vector<int> pipelines_;
-  ServerBook servers_;
+  ServerRegistry servers_;
   uint64_t last_session_ = 0;
   Cancellation stop_;  // of what is asked of the servers
   std::shared_ptr<Cancellation> until_lost_ = std::make_shared<Cancellation>();
@@ -149,13 +150,13 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
 };
 
 Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
-                       std::function<Office()> office, ParameterClient& client,
-                       NewChannel new_channel, Random random,
-                       DispatcherOptions options)
+                       std::function<CoordinatorTerm()> coordinator_term,
+                       ParameterClient& client, NewChannel new_channel,
+                       Random random, DispatcherOptions options)
     : clock_(clock),
       logger_(std::move(logger)),
       executor_(executor),
-      office_(std::move(office)),
+      coordinator_term_(std::move(coordinator_term)),
       client_(client),
       new_channel_(std::move(new_channel)),
       random_(random),
@@ -163,11 +164,11 @@ Dispatcher::Core::Core(Clock& clock, Logger logger, const Executor& executor,
       metrics_(registry_),
       shared_queue_(std::make_shared<ClosureQueue>(QueueOptions())),
       queue_(*shared_queue_),
-      resources_(std::make_shared<ResourceBook>(
+      resources_(std::make_shared<ResourceRegistry>(
           [this] { Post(&Core::ShareResources); })),
       variables_(
-          client_, queue_, [this] { return office_().term; }, options_.attach,
-          options_.begin_without_servers),
+          client_, queue_, [this] { return coordinator_term_().term; },
+          options_.attach, options_.begin_without_servers),
       context_(MakeContext()),
       servers_(
           [this](uint32_t server) { return variables_.map().Serves(server); },
@@ -212,7 +213,7 @@ LinkContext Dispatcher::Core::MakeContext() {
           .queued_per_worker = options_.queued_per_worker,
           .result_limit = options_.result_limit,
           .definitions = options_.definitions,
-          .office = office_,
+          .coordinator_term = coordinator_term_,
           .fence = [this] { return variables_.fence(); },
           .num_workers = [this] { return static_cast<int>(links_.size()); },
           .pipeline = [this](int index) { return PipelineOf(index); },
@@ -414,7 +415,7 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
         co_await AwaitServers(waited, timeout, go_on_without);
     if (!absent.ok()) co_return absent.status();
     // One that is started again meanwhile may or may not have them.
-    const ServerBook::Processes asked = servers_.Now();
+    const ServerRegistry::Processes asked = servers_.Now();
     const auto rebuilding = std::make_shared<Cancellation>();
     rebuilding_ = rebuilding;
     std::vector<uint32_t> left_out = *std::move(absent);
@@ -726,12 +727,12 @@ DispatchReport Dispatcher::Core::Report() const {
 }
 
 Dispatcher::Dispatcher(Clock& clock, Logger logger, const Executor& executor,
-                       std::function<Office()> office, ParameterClient& client,
-                       NewChannel new_channel, Random random,
-                       DispatcherOptions options)
+                       std::function<CoordinatorTerm()> coordinator_term,
+                       ParameterClient& client, NewChannel new_channel,
+                       Random random, DispatcherOptions options)
     : core_(std::make_shared<Core>(
-          clock, std::move(logger), executor, std::move(office), client,
-          std::move(new_channel), random, std::move(options))) {}
+          clock, std::move(logger), executor, std::move(coordinator_term),
+          client, std::move(new_channel), random, std::move(options))) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -767,7 +768,7 @@ std::shared_ptr<Cancellation> Dispatcher::until_lost() const {
 }
 const Logger& Dispatcher::logger() const { return core_->logger(); }
 MetricsRegistry& Dispatcher::metrics() { return core_->metrics(); }
-ResourceBook& Dispatcher::resources() { return core_->resources(); }
+ResourceRegistry& Dispatcher::resources() { return core_->resources(); }
 absl::Status Dispatcher::LostServer() const { return core_->servers().Lost(); }
 std::vector<std::string> Dispatcher::ReturnedServers() const {
   return core_->servers().Returned();

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/cancellation.h"
-#include "base/clock.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/task.h"
 #include "client/parameter_client.h"
-#include "coordinator/closure_queue.h"
-#include "coordinator/resource_book.h"
+#include "coordinator/closure/closure_queue.h"
+#include "coordinator/resource_registry.h"
 #include "coordinator/variables.h"
 #include "coordinator/worker_link.h"
 #include "wire/channel.h"
@@ -64,11 +64,12 @@ class Dispatcher {
   using NewChannel = std::function<std::unique_ptr<Channel>(
       const std::string& task, const std::string& address)>;
 
-  // `office` is the coordinator's now. `client` lives on the executor. What is
-  // passed by reference must outlive it.
+  // `coordinator_term` is the coordinator's now. `client` lives on the
+  // executor. What is passed by reference must outlive it.
   Dispatcher(Clock& clock, Logger logger, const Executor& executor,
-             std::function<Office()> office, ParameterClient& client,
-             NewChannel new_channel, Random random, DispatcherOptions options);
+             std::function<CoordinatorTerm()> coordinator_term,
+             ParameterClient& client, NewChannel new_channel, Random random,
+             DispatcherOptions options);
   // After Stop.
   ~Dispatcher();
 
@@ -84,7 +85,7 @@ class Dispatcher {
   ClosureQueue& queue();
   // To be kept by those who may ask for results when this is gone.
   std::shared_ptr<ClosureQueue> shared_queue();
-  ResourceBook& resources();
+  ResourceRegistry& resources();
   // Of this dispatcher; brought up to date a few times per second.
   MetricsRegistry& metrics();
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 
-#include "base/event.h"
+#include "base/async/event.h"
+#include "base/async/run_on.h"
 #include "base/log_capture.h"
-#include "base/run_on.h"
-#include "base/sim_clock.h"
 #include "coordinator/dispatcher.h"
+#include "simulation/sim_clock.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
@@ -92,8 +92,8 @@ class InputPipelinesTest : public ::testing::Test {
   InputPipelinesTest()
       : client_(clock_, executor(), {}, Random(1)),
         dispatcher_(
-            clock_, log_.NewLogger(), executor(), [] { return Office(); },
-            client_,
+            clock_, log_.NewLogger(), executor(),
+            [] { return CoordinatorTerm(); }, client_,
             [this](const std::string& task, const std::string&) {
               return std::make_unique<FakeChannel>(workers_.at(task));
             },

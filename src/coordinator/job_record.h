@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coordinator/key_ledger.h"
-#include "coordinator/step_ledger.h"
+#include "coordinator/closure/key_ledger.h"
+#include "coordinator/closure/step_ledger.h"
 #include "wire/parameter.h"
 
 namespace capstan {

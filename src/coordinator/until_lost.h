@@ -5,16 +5,17 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "base/cancellation.h"
-#include "coordinator/front.h"
+#include "base/async/cancellation.h"
+#include "coordinator/coordinator_impl.h"
 
 namespace capstan {
 
 // What is cancelled when a server is lost; may be null.
-std::shared_ptr<Cancellation> UntilLost(const CoordinatorMaker::Impl& front);
+std::shared_ptr<Cancellation> UntilLost(
+    const CoordinatorMaker::Impl& coordinator_impl);
 
 // `status`, or which server is lost if that is what has cancelled it.
-absl::Status OrLost(const CoordinatorMaker::Impl& front,
+absl::Status OrLost(const CoordinatorMaker::Impl& coordinator_impl,
                     const absl::Status& status);
 
 }  // namespace capstan

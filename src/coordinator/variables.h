@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "base/event.h"
+#include "base/async/event.h"
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/partitioner.h"
 #include "capstan/variable.h"
 #include "client/parameter_client.h"
-#include "coordinator/closure_queue.h"
+#include "coordinator/closure/closure_queue.h"
 #include "coordinator/job_record.h"
 #include "variable/shard_map.h"
 

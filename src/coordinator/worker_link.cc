@@ -133,7 +133,7 @@ Task<> WorkerLink::Probe(std::shared_ptr<WorkerLink> self, SessionPtr session) {
 
 Task<absl::Status> WorkerLink::Attach() {
   AttachRequest request;
-  request.office = context_.office();
+  request.coordinator_term = context_.coordinator_term();
   request.session = context_.next_session();
   std::string body = EncodeAttachRequest(request);
   const absl::StatusOr<Reply> reply = co_await CallWorker(

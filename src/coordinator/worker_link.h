@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/backoff.h"
-#include "base/cancellation.h"
-#include "base/clock.h"
-#include "base/event.h"
+#include "base/async/backoff.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/event.h"
+#include "base/async/task.h"
 #include "base/log.h"
-#include "base/task.h"
-#include "coordinator/closure_queue.h"
+#include "coordinator/closure/closure_queue.h"
+#include "coordinator/closure/latency_window.h"
 #include "coordinator/dispatch_metrics.h"
-#include "coordinator/latency_window.h"
-#include "coordinator/resource_book.h"
+#include "coordinator/resource_registry.h"
 #include "wire/channel.h"
 #include "wire/closure.h"
 #include "wire/program.h"
@@ -33,7 +33,7 @@ struct LinkContext {
   Logger logger;
   Executor executor;
   ClosureQueue& queue;
-  const ResourceBook& resources;
+  const ResourceRegistry& resources;
   DispatchMetrics& metrics;
   // How many closures a worker has beyond those that it runs.
   uint32_t queued_per_worker = 2;
@@ -42,7 +42,7 @@ struct LinkContext {
   // What the program defines, and a worker's must; null: not compared.
   std::shared_ptr<const ProgramDefinitions> definitions;
   // Of the coordinator, now.
-  std::function<Office()> office;
+  std::function<CoordinatorTerm()> coordinator_term;
   std::function<Fence()> fence;
   // How many workers there are.
   std::function<int()> num_workers;

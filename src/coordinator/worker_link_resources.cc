@@ -24,7 +24,7 @@ bool WorkerLink::IsMade(const Session& session, uint64_t id,
 }
 
 bool WorkerLink::HasResources(const Session& session) const {
-  const ResourceBook::Resources all = context_.resources.all();
+  const ResourceRegistry::Resources all = context_.resources.all();
   for (const auto& [id, info] : all) {
     if (!IsMade(session, id, *info)) return false;
   }
@@ -36,7 +36,7 @@ bool WorkerLink::HasResources(const Session& session) const {
 void WorkerLink::OnResources() {
   if (session_ == nullptr || HasResources(*session_)) return;
   // One whose context has changed can be used until there is a new one.
-  const ResourceBook::Resources all = context_.resources.all();
+  const ResourceRegistry::Resources all = context_.resources.all();
   const bool any_new =
       std::any_of(all.begin(), all.end(), [this](const auto& item) {
         return !session_->made.contains(item.first);
@@ -46,7 +46,7 @@ void WorkerLink::OnResources() {
 }
 
 Task<> WorkerLink::MakeResources(SessionPtr session) {
-  const ResourceBook::Resources all = context_.resources.all();
+  const ResourceRegistry::Resources all = context_.resources.all();
   DropRequest request;
   request.session = session->number;
   for (const auto& [id, resource] : session->made) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "checkpoint/directory.h"
 
 namespace capstan {

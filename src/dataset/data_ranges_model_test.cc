@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "capstan/dataset.h"
-#include "dataset/cut.h"
+#include "dataset/range/cut.h"
 
 namespace capstan {
 namespace {

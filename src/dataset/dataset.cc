@@ -1,8 +1,9 @@
 #include <utility>
 
-#include "dataset/block.h"
-#include "dataset/operations.h"
-#include "dataset/recipe.h"
+#include "dataset/format/sources.h"
+#include "dataset/operation/operations.h"
+#include "dataset/recipe/block.h"
+#include "dataset/recipe/recipe.h"
 
 namespace capstan {
 namespace {

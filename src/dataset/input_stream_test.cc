@@ -1,4 +1,4 @@
-#include "dataset/input_stream.h"
+#include "dataset/format/input_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

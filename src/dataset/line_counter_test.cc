@@ -1,10 +1,10 @@
-#include "dataset/line_counter.h"
+#include "dataset/format/line_counter.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "dataset/input_file.h"
+#include "dataset/format/input_file.h"
 #include "dataset/read_all_test.h"
 #include "testing/temp_dir.h"
 

@@ -1,5 +1,5 @@
 // Whatever goes wrong inside a reader, a program sees a capstan::Error.
-#include "dataset/only_errors.h"
+#include "dataset/recipe/only_errors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <string>
 
 #include "capstan/dataset.h"
-#include "dataset/loaded_source.h"
+#include "dataset/format/loaded_source.h"
+#include "dataset/format/records.h"
 #include "dataset/read_all_test.h"
-#include "dataset/records.h"
 #include "dataset/thrown_test.h"
 #include "testing/temp_dir.h"
 

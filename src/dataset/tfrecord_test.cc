@@ -1,4 +1,4 @@
-#include "dataset/tfrecord.h"
+#include "dataset/format/tfrecord.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 #include "capstan/version.h"
-#include "launch/job_token.h"
+#include "launch/security/job_token.h"
+#include "launch/security/tls_directory.h"
 #include "launch/task_host.h"
-#include "launch/tls_directory.h"
 #include "transport/peer_channel.h"
 
 namespace capstan {

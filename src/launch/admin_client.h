@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "base/io_thread.h"
+#include "base/async/clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/real_clock.h"
 #include "capstan/resolver.h"
 #include "transport/tcp/tcp_network.h"
 #include "transport/tls/tls_context.h"

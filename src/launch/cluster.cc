@@ -9,7 +9,7 @@
 #include "capstan/coordinator.h"
 #include "cluster/task_id.h"
 #include "launch/make_cluster.h"
-#include "launch/printable.h"
+#include "launch/system/printable.h"
 
 namespace capstan {
 namespace {
@@ -78,7 +78,9 @@ std::vector<TaskInfo> Cluster::Tasks() const {
   return tasks;
 }
 
-uint64_t Cluster::term() const { return impl_->task.Report().office.term; }
+uint64_t Cluster::term() const {
+  return impl_->task.Report().coordinator_term.term;
+}
 
 std::string_view StateName(MemberState state) noexcept {
   switch (state) {

@@ -5,10 +5,10 @@
 #include <mutex>
 #include <utility>
 
-#include "base/posix_file_system.h"
-#include "base/run_on.h"
+#include "base/async/run_on.h"
+#include "base/file/posix_file_system.h"
 #include "base/status.h"
-#include "launch/resident_memory.h"
+#include "launch/system/resident_memory.h"
 
 namespace capstan {
 namespace {
@@ -34,15 +34,15 @@ CoordinatorTask::CoordinatorTask(
     : host_(std::move(host)),
       definitions_(std::move(definitions)),
       started_(host_->clock().Now()) {
-  desk_ = std::make_unique<DispatchDesk>(
+  dispatcher_ = std::make_unique<DispatcherService>(
       *host_, definitions_, [this]() -> const Roster& { return *roster_; },
       probe_);
   MembershipAnswers answers;
   answers.task = [this] { return Self(); };
   answers.job = [this] { return Report(); };
   answers.join = [this](const JoinRequest& request) { return Join(request); };
-  service_ = std::make_unique<MembershipService>(host_->self().role,
-                                                 std::move(answers), *desk_);
+  service_ = std::make_unique<MembershipService>(
+      host_->self().role, std::move(answers), *dispatcher_);
 }
 
 absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
@@ -79,7 +79,9 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
     }
     if (on_deposed) on_deposed(status);
   };
-  options.on_change = [this](const TaskEntry& entry) { desk_->OnTask(entry); };
+  options.on_change = [this](const TaskEntry& entry) {
+    dispatcher_->OnTask(entry);
+  };
   const auto new_channel = [this](const TaskId& task,
                                   const std::string& address) {
     return host_->NewRosterChannel(task.ToString(), address);
@@ -93,7 +95,7 @@ void CoordinatorTask::MakeRoster(const OnDeposed& on_deposed) {
 }
 
 CoordinatorTask::~CoordinatorTask() {
-  desk_->Close();
+  dispatcher_->Close();
   host_->Shutdown(kCoordinatorGrace);
   const auto destroy = [this] { roster_ = nullptr; };
   CallOn(host_->executor(), destroy);
@@ -111,7 +113,7 @@ absl::Status CoordinatorTask::AwaitAll() {
 }
 
 absl::Status CoordinatorTask::End() {
-  desk_->Close();
+  dispatcher_->Close();
   // Before the first task can have left.
   if (deposed().ok()) {
     const absl::Status touched = Touch(host_->options().over_file);
@@ -141,7 +143,7 @@ TaskReport CoordinatorTask::Self() const {
                                 host_->clock().Now() - started_)
                                 .count());
   report.resident_bytes = ResidentBytes();
-  report.office = roster_->Report().office;
+  report.coordinator_term = roster_->Report().coordinator_term;
   report.insecure = host_->insecure();
   return report;
 }

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "absl/status/statusor.h"
-#include "launch/dispatch_desk.h"
+#include "launch/dispatcher_service.h"
 #include "launch/task_host.h"
 #include "membership/membership_service.h"
 #include "membership/roster.h"
@@ -36,10 +36,10 @@ class CoordinatorTask {
   // Roster::End.
   absl::Status End();
 
-  // From any thread: as DispatchDesk::Open.
+  // From any thread: as DispatcherService::Open.
   absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> OpenDispatcher(
       const CoordinatorOptions& options) {
-    return desk_->Open(options);
+    return dispatcher_->Open(options);
   }
 
   // From any thread: all tasks, the coordinator first.
@@ -65,7 +65,7 @@ class CoordinatorTask {
   const MonotonicTime started_;
   std::unique_ptr<Roster> roster_;
   ProbeService probe_;
-  std::unique_ptr<DispatchDesk> desk_;
+  std::unique_ptr<DispatcherService> dispatcher_;
   std::unique_ptr<MembershipService> service_;
 
   // Guards what is below.

@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/run_on.h"
+#include "base/async/run_on.h"
 #include "base/status.h"
 #include "cluster/address.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/json.h"
 #include "cluster/task_id.h"
 #include "launch/admin_client.h"
-#include "launch/network_policy.h"
-#include "launch/printable.h"
-#include "launch/socket_folder.h"
-#include "launch/task_environment.h"
+#include "launch/local/socket_folder.h"
+#include "launch/local/task_environment.h"
+#include "launch/security/network_policy.h"
+#include "launch/system/printable.h"
 #include "transport/tcp/address.h"
 #include "wire/membership.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "launch/held_ports.h"
-#include "launch/local_job.h"
+#include "base/async/clock.h"
+#include "launch/local/held_ports.h"
+#include "launch/local/local_job.h"
 
 namespace capstan {
 

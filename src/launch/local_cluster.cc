@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "capstan/program.h"
 #include "launch/coordinator_task.h"
-#include "launch/machine_facts.h"
 #include "launch/make_cluster.h"
 #include "launch/member_task.h"
-#include "launch/server_memory.h"
+#include "launch/system/machine_facts.h"
+#include "launch/system/server_memory.h"
 #include "transport/inproc/inproc_network.h"
 
 namespace capstan {

@@ -5,13 +5,13 @@
 #include <asio/post.hpp>
 #include <utility>
 
-#include "base/run_on.h"
+#include "base/async/run_on.h"
+#include "base/async/yield_cores.h"
 #include "base/status.h"
-#include "base/yield_cores.h"
-#include "launch/machine_facts.h"
 #include "launch/open_checkpoint_root.h"
-#include "launch/resident_memory.h"
-#include "launch/server_memory.h"
+#include "launch/system/machine_facts.h"
+#include "launch/system/resident_memory.h"
+#include "launch/system/server_memory.h"
 
 namespace capstan {
 namespace {

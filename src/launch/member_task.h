@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "base/file_system.h"
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
+#include "base/file/file_system.h"
 #include "launch/task_host.h"
 #include "launch/worker_part.h"
 #include "membership/member.h"

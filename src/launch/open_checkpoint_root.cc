@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/posix_file_system.h"
+#include "base/file/posix_file_system.h"
 #include "base/status.h"
 
 namespace capstan {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 
 namespace capstan {
 

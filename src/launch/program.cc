@@ -11,14 +11,14 @@
 
 #include "base/error.h"
 #include "base/status.h"
+#include "launch/blas/prepare_blas.h"
+#include "launch/blas/restart_for_blas.h"
 #include "launch/coordinator_task.h"
+#include "launch/local/task_options.h"
 #include "launch/make_cluster.h"
 #include "launch/member_task.h"
-#include "launch/prepare_blas.h"
-#include "launch/restart_for_blas.h"
 #include "launch/run_evaluator.h"
 #include "launch/run_member.h"
-#include "launch/task_options.h"
 
 namespace capstan {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capstan/worker.h"
-#include "launch/task_options.h"
+#include "launch/local/task_options.h"
 
 namespace capstan {
 

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/open_files.h"
-#include "base/run_on.h"
+#include "base/async/run_on.h"
+#include "base/file/open_files.h"
 #include "base/status.h"
 #include "capstan/version.h"
-#include "launch/network_policy.h"
-#include "launch/tls_directory.h"
-#include "launch/watch_tls.h"
+#include "launch/security/network_policy.h"
+#include "launch/security/tls_directory.h"
+#include "launch/security/watch_tls.h"
 #include "membership/roster.h"
 #include "transport/tcp/tcp_network.h"
 #include "transport/tls/tls_network.h"

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/real_clock.h"
-#include "launch/job_token.h"
-#include "launch/task_options.h"
+#include "launch/local/task_options.h"
+#include "launch/security/job_token.h"
 #include "transport/peer_channel.h"
 #include "transport/server.h"
 #include "transport/tls/tls_context.h"

@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "capstan/program.h"
+#include "launch/local/task_options.h"
 #include "launch/member_task.h"
-#include "launch/task_options.h"
 
 namespace capstan {
 

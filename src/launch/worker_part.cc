@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/run_on.h"
+#include "base/async/run_on.h"
 #include "launch/server_channels.h"
 
 namespace capstan {

@@ -7,9 +7,9 @@ namespace capstan {
 Claim::Answer Claim::OnReport(Stance& stance, const TaskReport& report) {
   stance.asked = true;
   stance.rival.reset();
-  const Office& other = report.office;
-  if (other == office_) {
-    in_office_ = stance.obeyed = true;
+  const CoordinatorTerm& other = report.coordinator_term;
+  if (other == coordinator_term_) {
+    in_charge_ = stance.obeyed = true;
     return Answer::kObeys;
   }
   if (report.hears) {
@@ -19,9 +19,10 @@ Claim::Answer Claim::OnReport(Stance& stance, const TaskReport& report) {
   // What a task that has never obeyed this coordinator obeys, and does not
   // hear, is from before.
   const bool earlier = !stance.obeyed && !report.hears;
-  if (in_office_ && office_ < other && !earlier) return Answer::kDeposes;
+  if (in_charge_ && coordinator_term_ < other && !earlier)
+    return Answer::kDeposes;
   // Whoever fences does so by the term alone: an equal one would not do.
-  if (other.term >= office_.term && !report.hears) outbid_ = true;
+  if (other.term >= coordinator_term_.term && !report.hears) outbid_ = true;
   return Answer::kDoesNot;
 }
 
@@ -31,7 +32,7 @@ void Claim::OnError(Stance& stance) {
 }
 
 void Claim::TakeTerm() {
-  office_.term = highest_ + 1;
+  coordinator_term_.term = highest_ + 1;
   outbid_ = false;
 }
 

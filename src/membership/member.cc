@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "base/status.h"
 
 namespace capstan {
@@ -36,24 +36,25 @@ Member::Member(Clock& clock, Logger logger, const Executor& executor,
       next_reminder_(started_ + options_.reminder) {}
 
 bool Member::Hears() const {
-  return office_.term != 0 && session_ != 0 &&
+  return coordinator_term_.term != 0 && session_ != 0 &&
          silence_.At(clock_.Now()) < options_.silence;
 }
 
-bool Member::Obey(const Office& office) {
-  if (office.term == 0) return false;
-  if (office.holder == office_.holder) {
-    if (office.term < office_.term) return false;
-  } else if (office.term <= office_.term || Hears()) {
+bool Member::Obey(const CoordinatorTerm& coordinator_term) {
+  if (coordinator_term.term == 0) return false;
+  if (coordinator_term.holder == coordinator_term_.holder) {
+    if (coordinator_term.term < coordinator_term_.term) return false;
+  } else if (coordinator_term.term <= coordinator_term_.term || Hears()) {
     return false;
   }
   // Run sleeps until it has something to complain about.
-  if (office_.term == 0 || lost_) WakeRun();
-  if (office != office_) {
-    logger_.Info("{} coordinator, term {}",
-                 office_.term == 0 ? "accepted the" : "switched to the new",
-                 office.term);
-    office_ = office;
+  if (coordinator_term_.term == 0 || lost_) WakeRun();
+  if (coordinator_term != coordinator_term_) {
+    logger_.Info(
+        "{} coordinator, term {}",
+        coordinator_term_.term == 0 ? "accepted the" : "switched to the new",
+        coordinator_term.term);
+    coordinator_term_ = coordinator_term;
   }
   last_heard_ = clock_.Now();
   silence_.Restart(last_heard_);
@@ -66,10 +67,11 @@ bool Member::Obey(const Office& office) {
 
 TaskReport Member::OnBeat(const Beat& beat, uint64_t session) {
   const std::lock_guard lock(mutex_);
-  if (Obey(beat.office)) {
+  if (Obey(beat.coordinator_term)) {
     coordinator_ = beat.address;
     session_ = session;
-  } else if (Hears() && beat.office.holder != office_.holder) {
+  } else if (Hears() &&
+             beat.coordinator_term.holder != coordinator_term_.holder) {
     SayRefused(beat);
   }
   TaskReport report = ReportLocked();
@@ -80,15 +82,17 @@ TaskReport Member::OnBeat(const Beat& beat, uint64_t session) {
 }
 
 void Member::SayRefused(const Beat& beat) {
-  if (std::exchange(refused_, beat.office.holder) == beat.office.holder) return;
+  if (std::exchange(refused_, beat.coordinator_term.holder) ==
+      beat.coordinator_term.holder)
+    return;
   logger_.Warning(
       "refused a second coordinator ({}): the one at {} (term {}) is in charge",
-      beat.address, coordinator_, office_.term);
+      beat.address, coordinator_, coordinator_term_.term);
 }
 
 TaskReport Member::OnEnd(const EndNotice& notice) {
   const std::lock_guard lock(mutex_);
-  if (Obey(notice.office)) {
+  if (Obey(notice.coordinator_term)) {
     ended_ = true;
     turned_away_ = notice.reason;
     WakeRun();
@@ -122,7 +126,7 @@ TaskReport Member::ReportLocked() const {
   if (options_.resident_bytes) {
     report.resident_bytes = options_.resident_bytes();
   }
-  report.office = office_;
+  report.coordinator_term = coordinator_term_;
   report.coordinator = coordinator_;
   report.hears = Hears();
   report.heard_ms = Milliseconds(clock_.Now() - last_heard_);
@@ -157,8 +161,8 @@ Member::Outlook Member::Look() {
   if (stopped_) return {kNever, absl::CancelledError("stopped")};
   const MonotonicTime now = clock_.Now();
   const Duration silent = silence_.Look(now);
-  Outlook outlook =
-      office_.term == 0 ? LookForFirst(now) : LookForReturn(now, silent);
+  Outlook outlook = coordinator_term_.term == 0 ? LookForFirst(now)
+                                                : LookForReturn(now, silent);
   // Often enough that the time for which it was stopped hardly counts.
   outlook.look_again = std::min(outlook.look_again, now + options_.silence / 4);
   return outlook;
@@ -195,8 +199,8 @@ Member::Outlook Member::LookForReturn(MonotonicTime now, Duration silent) {
   if (silent >= options_.return_timeout) {
     return {kNever,
             absl::UnavailableError(absl::StrCat(
-                "no word from the coordinator of term ", office_.term, " for ",
-                RoundedSeconds(silent), " s; giving up on the job"))};
+                "no word from the coordinator of term ", coordinator_term_.term,
+                " for ", RoundedSeconds(silent), " s; giving up on the job"))};
   }
   const Duration left = options_.return_timeout - silent;
   if (!lost_ || now >= next_reminder_) {
@@ -205,7 +209,7 @@ Member::Outlook Member::LookForReturn(MonotonicTime now, Duration silent) {
     logger_.Warning(
         "no word from the coordinator of term {} for {} s; will wait another "
         "{} s for it to come back",
-        office_.term, RoundedSeconds(silent), RoundedSeconds(left));
+        coordinator_term_.term, RoundedSeconds(silent), RoundedSeconds(left));
   }
   return {now + left, absl::UnknownError("")};
 }

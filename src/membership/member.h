@@ -9,10 +9,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/awake_time.h"
-#include "base/clock.h"
+#include "base/async/awake_time.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
-#include "base/task.h"
 #include "wire/hello.h"
 #include "wire/membership.h"
 #include "wire/program.h"
@@ -84,7 +84,7 @@ class Member {
   Outlook Look();
   void WakeRun();
   // With the lock held:
-  bool Obey(const Office& office);
+  bool Obey(const CoordinatorTerm& coordinator_term);
   // Whether the coordinator that it obeys is there.
   bool Hears() const;
   void SayRefused(const Beat& beat);
@@ -102,7 +102,7 @@ class Member {
 
   // Guards all below.
   mutable std::mutex mutex_;
-  Office office_;
+  CoordinatorTerm coordinator_term_;
   std::string coordinator_;  // its address
   uint64_t session_ = 0;     // of its last call; 0: its connection has closed
   uint64_t refused_ = 0;     // the holder that was last refused

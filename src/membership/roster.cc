@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
+#include "base/async/waiter.h"
 #include "base/list_first.h"
 #include "base/refusal.h"
 #include "base/status.h"
-#include "base/waiter.h"
 #include "cluster/address.h"
 #include "membership/claim.h"
 #include "membership/task_record.h"
@@ -38,10 +38,11 @@ absl::Status CheckNewAddress(const std::string& address) {
 }
 
 absl::Status ObeysAnother(const TaskRecord& record, const TaskReport& report) {
-  return absl::UnavailableError(absl::StrCat(
-      record.task().ToString(), " at ", record.address(),
-      " obeys another coordinator (", report.coordinator, ", term ",
-      report.office.term, ")", report.hears ? "" : ", which is gone"));
+  return absl::UnavailableError(
+      absl::StrCat(record.task().ToString(), " at ", record.address(),
+                   " obeys another coordinator (", report.coordinator,
+                   ", term ", report.coordinator_term.term, ")",
+                   report.hears ? "" : ", which is gone"));
 }
 
 absl::Status Taken(const TaskId& task, const std::string& address) {
@@ -65,9 +66,9 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   Task<absl::Status> End();
   absl::StatusOr<TaskId> Join(const std::string& address);
   JobReport Report() const;
-  Office office() const {
+  CoordinatorTerm coordinator_term() const {
     const std::lock_guard lock(mutex_);
-    return claim_.office();
+    return claim_.coordinator_term();
   }
   ClusterSpec Spec() const;
 
@@ -103,8 +104,8 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
                         std::vector<std::string>& untold);
   // Calls it from now on, if it is not called already.
   void Begin(const WatchedPtr& watched);
-  // `asked` is the office in which it was called.
-  Next OnAnswer(const WatchedPtr& watched, const Office& asked,
+  // `asked` is the term in which it was called.
+  Next OnAnswer(const WatchedPtr& watched, const CoordinatorTerm& asked,
                 const absl::StatusOr<Reply>& reply);
   // Claims the job, or what is left of it, once nobody refuses.
   void ClaimIfFree();
@@ -242,13 +243,14 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
   bool asked_again = false;
   while (!self->ended_) {
     Beat beat;
-    beat.office = self->office();
+    beat.coordinator_term = self->coordinator_term();
     beat.address = self->options_.address;
     beat.program = self->program_;
     std::string body = EncodeBeat(beat);
     CallOptions options;
-    options.timeout = beat.office.term == 0 ? self->options_.ask_timeout
-                                            : self->options_.beat_timeout;
+    options.timeout = beat.coordinator_term.term == 0
+                          ? self->options_.ask_timeout
+                          : self->options_.beat_timeout;
     const MonotonicTime sent = self->clock_.Now();
     std::vector<Bytes> attachments;
     absl::StatusOr<Reply> reply = co_await watched->channel->Call(
@@ -257,7 +259,7 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
     if (self->ended_) break;
     asked_again = !asked_again && self->IsDoubtful(reply.status(), sent);
     if (asked_again) continue;
-    const Next next = self->OnAnswer(watched, beat.office, reply);
+    const Next next = self->OnAnswer(watched, beat.coordinator_term, reply);
     if (next == Next::kCallAtOnce) continue;
     bool forgotten = next == Next::kForget;
     if (next == Next::kTurnAway) forgotten = co_await TurnAway(self, watched);
@@ -284,7 +286,7 @@ bool Roster::Core::IsDoubtful(const absl::Status& status,
 }
 
 Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
-                                          const Office& asked,
+                                          const CoordinatorTerm& asked,
                                           const absl::StatusOr<Reply>& reply) {
   absl::StatusOr<TaskReport> report =
       reply.ok() ? DecodeTaskReport(reply->body) : reply.status();
@@ -309,7 +311,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
       }
       if (answer == Claim::Answer::kObeys) {
         is_change = record.OnReport(*std::move(report), now, logger_);
-      } else if (asked == claim_.office() && asked.term != 0) {
+      } else if (asked == claim_.coordinator_term() && asked.term != 0) {
         is_change = record.OnError(ObeysAnother(record, *report), now, logger_);
       }
     }
@@ -329,7 +331,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
   Changed();
   if (has_left) return Next::kForget;
   // It has not been asked since this coordinator's claim rose.
-  return asked == office() ? Next::kWait : Next::kCallAtOnce;
+  return asked == coordinator_term() ? Next::kWait : Next::kCallAtOnce;
 }
 
 Claim::Answer Roster::Core::Judge(Watched& watched, const TaskReport& report) {
@@ -353,9 +355,9 @@ void Roster::Core::ClaimIfFree() {
       if (watched->record.needed() && !watched->stance.asked) return;
     }
     claim_.TakeTerm();
-    if (claim_.office().term > 1) {
+    if (claim_.coordinator_term().term > 1) {
       logger_.Info("taking over from an earlier coordinator, as term {}",
-                   claim_.office().term);
+                   claim_.coordinator_term().term);
     }
   }
   for (const WatchedPtr& watched : Tasks()) {
@@ -369,21 +371,22 @@ std::string Roster::Core::Rival() const {
   for (const WatchedPtr& watched : tasks_) {
     const std::optional<Claim::Rival>& heard = watched->stance.rival;
     if (!heard) continue;
-    if (rival == nullptr || rival->office < heard->office) rival = &*heard;
+    if (rival == nullptr || rival->coordinator_term < heard->coordinator_term)
+      rival = &*heard;
     hear.push_back(watched->record.task().ToString());
   }
   if (rival == nullptr) return "";
   return absl::StrCat(
       rival->address.empty() ? "at an unknown address" : rival->address,
-      " (term ", rival->office.term, "), heard ", rival->heard_ms,
+      " (term ", rival->coordinator_term.term, "), heard ", rival->heard_ms,
       " ms ago by ", ListFirst(hear, kMostListed));
 }
 
 void Roster::Core::OnDeposed(const TaskReport& report) {
   deposed_ = absl::AbortedError(absl::StrCat(
       "another coordinator (", report.coordinator, ", term ",
-      report.office.term, ") has taken over the job from this one (term ",
-      office().term,
+      report.coordinator_term.term,
+      ") has taken over the job from this one (term ", coordinator_term().term,
       "), which must have been silent: stopping; run only one "
       "chief per job"));
   logger_.Error("{}", Describe(deposed_));
@@ -639,7 +642,7 @@ Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
     std::shared_ptr<Core> self, WatchedPtr watched, std::string reason,
     Duration timeout) {
   EndNotice notice;
-  notice.office = self->office();
+  notice.coordinator_term = self->coordinator_term();
   notice.reason = std::move(reason);
   absl::StatusOr<Reply> reply;
   // Again, as a process that was paused finds out only now that its connections
@@ -718,7 +721,7 @@ Task<absl::Status> Roster::Core::End() {
 JobReport Roster::Core::Report() const {
   const std::lock_guard lock(mutex_);
   JobReport report;
-  report.office = claim_.office();
+  report.coordinator_term = claim_.coordinator_term();
   const MonotonicTime now = clock_.Now();
   for (const WatchedPtr& watched : tasks_) {
     report.tasks.push_back(watched->record.Entry(now));
@@ -759,7 +762,9 @@ absl::StatusOr<TaskId> Roster::Join(const std::string& address) {
 
 JobReport Roster::Report() const { return core_->Report(); }
 
-Office Roster::office() const { return core_->office(); }
+CoordinatorTerm Roster::coordinator_term() const {
+  return core_->coordinator_term();
+}
 
 ClusterSpec Roster::Spec() const { return core_->Spec(); }
 

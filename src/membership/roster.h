@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
-#include "base/task.h"
 #include "capstan/cluster_spec.h"
 #include "wire/channel.h"
 #include "wire/hello.h"
@@ -114,7 +114,7 @@ class Roster {
   // From any thread: all tasks but the coordinator.
   JobReport Report() const;
   // From any thread: the coordinator's claim to the job, as it is now.
-  Office office() const;
+  CoordinatorTerm coordinator_term() const;
   // From any thread: all tasks that there are now.
   ClusterSpec Spec() const;
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/awake_time.h"
-#include "base/clock.h"
+#include "base/async/awake_time.h"
+#include "base/async/clock.h"
 #include "base/log.h"
 #include "capstan/cluster_spec.h"
 #include "wire/membership.h"

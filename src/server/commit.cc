@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/copy_leased.h"
 #include "server/request.h"
+#include "server/shard/copy_leased.h"
 #include "server/verbs.h"
 
 namespace capstan {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "server/store.h"
 #include "server/verbs.h"
 #include "wire/service.h"

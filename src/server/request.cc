@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "optimizer/find_nonfinite.h"
-#include "server/copy_leased.h"
+#include "server/shard/copy_leased.h"
 #include "tensor/view.h"
 #include "wire/fence_limits.h"
 

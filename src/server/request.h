@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "server/store.h"
 #include "server/verbs.h"
 #include "wire/parameter.h"

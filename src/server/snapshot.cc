@@ -63,7 +63,7 @@ Task<ServerReply> ServeSnapshot(VerbContext& context, ServerCall& call) {
   absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
   Generation& generation = *table->generation;
-  absl::StatusOr<SnapshotDesk::Begun> begun =
+  absl::StatusOr<SnapshotStore::Begun> begun =
       generation.snapshots.Begin(request->save_id, context.clock.Now());
   if (!begun.ok()) co_return ErrorReply(begun.status());
   if (begun->same != nullptr) co_return ReplyOf(*begun->same);

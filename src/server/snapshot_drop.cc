@@ -13,8 +13,8 @@ Task<ServerReply> ServeSnapshotDrop(VerbContext& context, ServerCall& call) {
   const TablePtr table = context.store.table();
   absl::Status fence = context.store.Admit(request->fence, *table, call);
   if (!fence.ok()) co_return ErrorReply(std::move(fence));
-  SnapshotDesk& desk = table->generation->snapshots;
-  SnapshotPtr dropped = desk.Take(request->save_id);
+  SnapshotStore& snapshots = table->generation->snapshots;
+  SnapshotPtr dropped = snapshots.Take(request->save_id);
   if (dropped != nullptr) co_await EndSnapshot(std::move(dropped));
   co_return ServerReply();
 }

@@ -15,9 +15,9 @@ Task<ServerReply> ServeSnapshotRead(VerbContext& context, ServerCall& call) {
   const TablePtr table = context.store.table();
   absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  SnapshotDesk& desk = table->generation->snapshots;
+  SnapshotStore& snapshots = table->generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =
-      desk.Get(request->save_id, context.clock.Now());
+      snapshots.Get(request->save_id, context.clock.Now());
   if (!snapshot.ok()) co_return ErrorReply(snapshot.status());
   const HeldShard* held = (*snapshot)->Find(request->key);
   if (held == nullptr) {

@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/shard_file.h"
-#include "server/checkpoint_path.h"
-#include "server/on_disk.h"
 #include "server/request.h"
+#include "server/stage/checkpoint_path.h"
+#include "server/stage/on_disk.h"
 #include "server/verbs.h"
 
 namespace capstan {
@@ -135,7 +135,7 @@ class FileWrite {
 };
 
 // Ends early if the caller goes or the snapshot is dropped.
-Task<absl::Status> WriteAll(VerbContext& context, SnapshotDesk& desk,
+Task<absl::Status> WriteAll(VerbContext& context, SnapshotStore& snapshots,
                             uint64_t save_id, FileWrite& write,
                             ServerCall& call) {
   const Executor& disk = context.store.disk();
@@ -149,7 +149,7 @@ Task<absl::Status> WriteAll(VerbContext& context, SnapshotDesk& desk,
       break;
     }
     // It is in use, as long as this takes.
-    status = desk.Get(save_id, context.clock.Now()).status();
+    status = snapshots.Get(save_id, context.clock.Now()).status();
     if (!status.ok()) break;
     std::function<absl::Status()> piece = [&] { return write.WritePiece(); };
     status = co_await OnDisk(disk, std::move(piece));
@@ -181,9 +181,9 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
       PlaceOf(context.store.checkpoints(), request->directory, request->file);
   if (!place.ok()) co_return ErrorReply(place.status());
   const std::string& path = place->path;
-  SnapshotDesk& desk = table->generation->snapshots;
+  SnapshotStore& snapshots = table->generation->snapshots;
   absl::StatusOr<SnapshotPtr> snapshot =
-      desk.Get(request->save_id, context.clock.Now());
+      snapshots.Get(request->save_id, context.clock.Now());
   if (!snapshot.ok()) co_return ErrorReply(snapshot.status());
   std::optional<uint64_t> size;
   std::function<absl::Status()> look = [&]() -> absl::Status {
@@ -196,13 +196,14 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
   status = co_await OnDisk(context.store.disk(), std::move(look));
   if (!status.ok()) co_return ErrorReply(std::move(status));
   absl::StatusOr<std::optional<SnapshotWriteReply>> written =
-      desk.BeginWrite(request->save_id, path, size);
+      snapshots.BeginWrite(request->save_id, path, size);
   if (!written.ok()) co_return ErrorReply(written.status());
   if (!*written) {
     FileWrite write(place->files, *snapshot, path);
-    status = co_await WriteAll(context, desk, request->save_id, write, call);
+    status =
+        co_await WriteAll(context, snapshots, request->save_id, write, call);
     if (status.ok()) *written = write.reply();
-    desk.EndWrite(request->save_id, path, *written, context.clock.Now());
+    snapshots.EndWrite(request->save_id, path, *written, context.clock.Now());
     if (!status.ok()) co_return ErrorReply(std::move(status));
   }
   ServerReply reply;

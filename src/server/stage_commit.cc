@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/on_disk.h"
 #include "server/request.h"
+#include "server/stage/on_disk.h"
 #include "server/verbs.h"
 
 namespace capstan {
@@ -93,7 +93,7 @@ Task<ServerReply> ServeStageCommit(VerbContext& context, ServerCall& call) {
   const TablePtr table = context.store.table();
   absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  StagingDesk& staging = table->generation->staging;
+  StagingArea& staging = table->generation->staging;
   const absl::StatusOr<bool> begin = staging.BeginCommit(request->restore_id);
   if (!begin.ok()) co_return ErrorReply(begin.status());
   if (!*begin) co_return ServerReply();  // done before

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/shard_file.h"
-#include "server/checkpoint_path.h"
-#include "server/lend_spares.h"
-#include "server/on_disk.h"
 #include "server/request.h"
+#include "server/stage/checkpoint_path.h"
+#include "server/stage/lend_spares.h"
+#include "server/stage/on_disk.h"
 #include "server/verbs.h"
 
 namespace capstan {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/lend_spares.h"
 #include "server/request.h"
+#include "server/stage/lend_spares.h"
 #include "server/verbs.h"
 
 namespace capstan {

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "base/file_system.h"
+#include "base/async/task.h"
+#include "base/file/file_system.h"
 #include "base/status.h"
-#include "base/task.h"
-#include "server/memory_budget.h"
-#include "server/published.h"
-#include "server/rounds.h"
-#include "server/shard.h"
-#include "server/snapshot_desk.h"
-#include "server/staging.h"
+#include "server/shard/memory_budget.h"
+#include "server/shard/published.h"
+#include "server/shard/rounds.h"
+#include "server/shard/shard.h"
+#include "server/snapshot_store.h"
+#include "server/stage/staging_area.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
 #include "wire/service.h"
@@ -30,8 +30,8 @@ struct Generation {
   uint64_t number = 0;
   std::atomic<uint64_t> watermark = 0;
   Rounds rounds;
-  SnapshotDesk snapshots;
-  StagingDesk staging;
+  SnapshotStore snapshots;
+  StagingArea staging;
   // Of shards that are gone.
   std::atomic<uint64_t> last_step = 0;
 
@@ -103,7 +103,7 @@ class Store {
   // Moves the watermark forward, and takes its record over.
   absl::Status SetWatermark(const WatermarkRequest& request);
 
-  // Ends a snapshot that nobody has asked for in SnapshotDesk::kIdle.
+  // Ends a snapshot that nobody has asked for in SnapshotStore::kIdle.
   Task<> EndIdleSnapshot(MonotonicTime now);
 
   uint32_t server() const { return options_.server; }

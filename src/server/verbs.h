@@ -3,8 +3,8 @@
 // answer.
 #pragma once
 
-#include "base/clock.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "server/store.h"
 #include "wire/service.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/async/event.h"
 #include "base/crc32c.h"
-#include "base/event.h"
 #include "base/status.h"
 #include "testing/pattern.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
-#include "base/event.h"
-#include "base/task.h"
+#include "base/async/event.h"
+#include "base/async/task.h"
 
 namespace capstan::testing {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_system.h"
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
+#include "base/async/run_on.h"
+#include "base/file/file_system.h"
 #include "base/log.h"
-#include "base/real_clock.h"
-#include "base/run_on.h"
 #include "client/parameter_client.h"
 #include "server/parameter_service.h"
 #include "transport/inproc/inproc_network.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/io_thread.h"
-#include "base/real_clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "testing/transport_world.h"
 
 namespace capstan::testing {

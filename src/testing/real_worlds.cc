@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/io_thread.h"
-#include "base/real_clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "testing/real_world.h"
 #include "testing/temp_dir.h"
 #include "testing/test_certificates.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/waiter.h"
+#include "base/async/waiter.h"
 #include "transport/stream.h"
 
 namespace capstan::testing {

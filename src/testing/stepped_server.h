@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/event.h"
-#include "base/sim_clock.h"
-#include "base/task.h"
+#include "base/async/event.h"
+#include "base/async/task.h"
 #include "server/parameter_service.h"
+#include "simulation/sim_clock.h"
 #include "variable/shard_map.h"
 #include "wire/parameter.h"
 #include "wire/probe_service.h"

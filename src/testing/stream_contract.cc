@@ -4,7 +4,7 @@
 #include <asio/use_awaitable.hpp>
 #include <utility>
 
-#include "base/run_on.h"
+#include "base/async/run_on.h"
 #include "base/status.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
@@ -159,6 +159,19 @@ std::future<StreamContract::Count> StreamContract::StartWrite(
 std::future<StreamContract::Count> StreamContract::StartWrite(
     Side side, const Bytes& from) {
   return StartWrite(side, std::span<const Bytes>(&from, 1));
+}
+
+std::future<StreamContract::Count> StreamContract::StartWriteThatWaits(
+    Side side, const Bytes& from) {
+  std::future<Count> operation = StartWrite(side, from);
+  while (operation.wait_for(std::chrono::seconds(0)) ==
+         std::future_status::ready) {
+    const Count written = operation.get();
+    EXPECT_OK(written);
+    if (!written.ok()) break;
+    operation = StartWrite(side, from);
+  }
+  return operation;
 }
 
 StreamContract::Count StreamContract::Await(std::future<Count> operation) {

@@ -1,7 +1,7 @@
 // The contract of Stream, Acceptor and Network (transport/stream.h), whatever
-// carries the bytes. The cases are in src/transport/stream_contract_*_test.cc,
-// written once; each transport has a file of a few lines that instantiates
-// them:
+// carries the bytes. The cases are in
+// tests/transport/stream_contract_*_test.cc, written once; each transport has a
+// file of a few lines that instantiates them:
 //
 //   INSTANTIATE_TEST_SUITE_P(Tcp, StreamContract, Values(MakeTcpWorld));
 //
@@ -19,8 +19,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/task.h"
 #include "testing/transport_world.h"
 #include "transport/stream.h"
 
@@ -56,6 +56,9 @@ class StreamContract
   std::future<Count> StartRead(Side side, const MutableBytes& into);
   std::future<Count> StartWrite(Side side, std::span<const Bytes> from);
   std::future<Count> StartWrite(Side side, const Bytes& from);
+  // The first write of `from` that does not end at once: a kernel may find room
+  // in a full socket after all.
+  std::future<Count> StartWriteThatWaits(Side side, const Bytes& from);
   // Its end. Aborted, which no stream returns, if its coroutine was destroyed.
   Count Await(std::future<Count> operation);
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "transport/stream.h"
 
 namespace capstan::testing {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "transport/tls/certificate_authority.h"
 #include "transport/tls/tls_context.h"
 

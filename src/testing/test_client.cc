@@ -5,12 +5,12 @@
 
 namespace capstan::testing {
 
-absl::StatusOr<Reply> PendingCall::Get() {
+absl::StatusOr<Reply> StartedCall::Get() {
   world_->MustRunUntil([this] { return done(); });
   return std::move(state_->result);
 }
 
-void PendingCall::Cancel() {
+void StartedCall::Cancel() {
   asio::post(executor_, [state = state_] { state->cancellation.Cancel(); });
 }
 
@@ -30,8 +30,8 @@ TestClient::~TestClient() {
   Destroy();
 }
 
-PendingCall TestClient::Start(CallRequest request) {
-  PendingCall call(world_, executor_);
+StartedCall TestClient::Start(CallRequest request) {
+  StartedCall call(world_, executor_);
   if (request.cancelled_before) call.state_->cancellation.Cancel();
   call.state_->on_return = std::move(request.on_return);
   request.options.cancellation = &call.state_->cancellation;
@@ -40,7 +40,7 @@ PendingCall TestClient::Start(CallRequest request) {
 }
 
 Task<> TestClient::Run(Channel& channel, CallRequest request,
-                       std::shared_ptr<PendingCall::State> state) {
+                       std::shared_ptr<StartedCall::State> state) {
   state->result = co_await channel.Call(request.method, std::move(request.body),
                                         std::move(request.attachments),
                                         std::move(request.options));

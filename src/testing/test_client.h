@@ -16,7 +16,7 @@
 namespace capstan::testing {
 
 // A call that was started. Copies stand for the same call.
-class PendingCall {
+class StartedCall {
  public:
   // True once Channel::Call has returned.
   bool done() const { return state_->done; }
@@ -37,7 +37,7 @@ class PendingCall {
     std::atomic<bool> done = false;
   };
 
-  PendingCall(TransportWorld& world, const Executor& executor)
+  StartedCall(TransportWorld& world, const Executor& executor)
       : world_(&world),
         executor_(executor),
         state_(std::make_shared<State>()) {}
@@ -69,7 +69,7 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   // Sets off a call. The attachments' memory must last until it is done.
-  PendingCall Start(CallRequest request);
+  StartedCall Start(CallRequest request);
 
   // Calls and waits.
   absl::StatusOr<Reply> Call(CallRequest request) {
@@ -87,7 +87,7 @@ class TestClient {
 
  private:
   static Task<> Run(Channel& channel, CallRequest request,
-                    std::shared_ptr<PendingCall::State> state);
+                    std::shared_ptr<StartedCall::State> state);
 
   TransportWorld& world_;
   const Executor executor_;

@@ -1,7 +1,7 @@
 // The contract of a transport: what holds for a Service behind a Server that is
 // called through a Channel, whatever carries the bytes. The cases are in
-// src/transport/transport_contract_*_test.cc, written once; each transport has
-// a file of a few lines that instantiates them:
+// tests/transport/transport_contract_*_test.cc, written once; each transport
+// has a file of a few lines that instantiates them:
 //
 //   INSTANTIATE_TEST_SUITE_P(Tcp, TransportContract,
 //                            ::testing::Values(MakeTcpWorld));

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/run_on.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/run_on.h"
+#include "base/async/task.h"
 #include "transport/stream.h"
 
 namespace capstan::testing {

@@ -192,7 +192,7 @@ void ModuleReplica::Pull(WorkerContext& worker,
   begun.reset();
 }
 
-bool ModuleReplica::Fresh(const ModelOrder& order) const {
+bool ModuleReplica::Fresh(const StepConfig& order) const {
   if (!std::holds_alternative<Async>(order.update)) return false;
   if (refreshed_ == Time() || order.call != call_) return false;
   // As old as they are at most when a step that pulls for itself is done.
@@ -330,7 +330,7 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
   }
 }
 
-void ModuleReplica::Train(WorkerContext& worker, const ModelOrder& order,
+void ModuleReplica::Train(WorkerContext& worker, const StepConfig& order,
                           const NextBatch& next,
                           std::span<const std::unique_ptr<MetricState>> metrics,
                           StepReport& report) {
@@ -377,7 +377,7 @@ double ModuleReplica::RunSteps(
 }
 
 void ModuleReplica::Evaluate(
-    WorkerContext& worker, const ModelOrder& order, const NextBatch& next,
+    WorkerContext& worker, const StepConfig& order, const NextBatch& next,
     std::span<const std::unique_ptr<MetricState>> metrics, StepReport& report) {
   Prepare(worker, false);
   const torch::NoGradGuard no_gradients;
@@ -406,7 +406,7 @@ void ModuleReplica::Evaluate(
   rows_.Abandon();
 }
 
-void ModuleReplica::Predict(WorkerContext& worker, const ModelOrder& order,
+void ModuleReplica::Predict(WorkerContext& worker, const StepConfig& order,
                             const NextBatch& next,
                             const std::function<void(Tensor)>& give) {
   Prepare(worker, false);

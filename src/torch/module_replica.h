@@ -34,15 +34,15 @@ class ModuleReplica : public ModelReplica {
   ~ModuleReplica() override;
 
   std::vector<ModelVariable> Variables() override;
-  void Train(WorkerContext& worker, const ModelOrder& order,
+  void Train(WorkerContext& worker, const StepConfig& order,
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override;
-  void Evaluate(WorkerContext& worker, const ModelOrder& order,
+  void Evaluate(WorkerContext& worker, const StepConfig& order,
                 const NextBatch& next,
                 std::span<const std::unique_ptr<MetricState>> metrics,
                 StepReport& report) override;
-  void Predict(WorkerContext& worker, const ModelOrder& order,
+  void Predict(WorkerContext& worker, const StepConfig& order,
                const NextBatch& next,
                const std::function<void(Tensor)>& give) override;
 
@@ -76,7 +76,7 @@ class ModuleReplica : public ModelReplica {
             StepReport& report);
   PendingCall StartPull(WorkerContext& worker, std::vector<VariableCopy>& of);
   // Whether that is so: they are young, and of this call of Fit.
-  bool Fresh(const ModelOrder& order) const;
+  bool Fresh(const StepConfig& order) const;
   void TrainBatch(WorkerContext& worker, const TrainMode& mode,
                   const Batches& batches, StepReport& report);
   // Waits for what the last batch has sent.

@@ -16,7 +16,7 @@ torch::Tensor ClassesOf(const torch::Tensor& targets) {
   return targets.reshape({-1}).to(torch::kInt64);
 }
 
-torch::Tensor WeightsOf(const ModelOrder& order, const torch::Tensor& targets,
+torch::Tensor WeightsOf(const StepConfig& order, const torch::Tensor& targets,
                         const Example& batch) {
   torch::Tensor weights;
   const std::string column =
@@ -43,7 +43,7 @@ torch::Tensor WeightsOf(const ModelOrder& order, const torch::Tensor& targets,
 
 }  // namespace
 
-WeightedLoss ComputeLoss(const ModelOrder& order, const torch::Tensor& output,
+WeightedLoss ComputeLoss(const StepConfig& order, const torch::Tensor& output,
                          const Tensor& target, const Example& batch,
                          const std::map<std::string, LossFunction>& custom) {
   const torch::Tensor targets = ToTorch(target);

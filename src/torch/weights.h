@@ -20,7 +20,7 @@ struct WeightedLoss {
 
 // The mean of the examples' losses, each times its weight: that of its class
 // times that in the batch. Throws kInvalidArgument for weights that do not fit.
-WeightedLoss ComputeLoss(const ModelOrder& order,
+WeightedLoss ComputeLoss(const StepConfig& order,
                          const torch::Tensor& predictions, const Tensor& target,
                          const Example& batch,
                          const std::map<std::string, LossFunction>& custom);

@@ -15,7 +15,7 @@ TEST(WeightsTest, TheLossIsTheWeightedSumOverTheNumberOfExamples) {
       {{"y", target},
        {"sample_weight", Tensor::FromValues<float>({3}, {2, 0, 2})}});
   const torch::Tensor predictions = torch::tensor({1.0F, 2.0F, 4.0F});
-  ModelOrder order;
+  StepConfig order;
   order.loss = MeanSquaredError{};
   order.class_weights = {{1, 2.0}};
   const WeightedLoss loss = ComputeLoss(order, predictions, target, batch, {});

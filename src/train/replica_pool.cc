@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/error.h"
-#include "train/model_order.h"
+#include "train/step_config.h"
 
 namespace capstan {
 

@@ -24,7 +24,7 @@ class ReplicaPool {
   class Lease {
    public:
     ModelReplica& replica() const { return *member_->replica; }
-    const ModelOrder& order() const { return member_->order; }
+    const StepConfig& order() const { return member_->order; }
     std::span<const std::unique_ptr<MetricState>> metrics() const {
       return member_->metrics;
     }
@@ -35,7 +35,7 @@ class ReplicaPool {
     struct Member {
       std::unique_ptr<ModelReplica> replica;
       std::string order_text;
-      ModelOrder order;
+      StepConfig order;
       std::vector<std::unique_ptr<MetricState>> metrics;
     };
     Lease(ReplicaPool& pool, std::unique_ptr<Member> member);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "capstan/error.h"
-#include "train/model_order.h"
+#include "train/step_config.h"
 
 namespace capstan {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 class EmptyReplica : public ModelReplica {
  public:
   std::vector<ModelVariable> Variables() override { return {}; }
-  void Train(WorkerContext&, const ModelOrder&, const NextBatch&,
+  void Train(WorkerContext&, const StepConfig&, const NextBatch&,
              std::span<const std::unique_ptr<MetricState>>,
              StepReport&) override {}
-  void Evaluate(WorkerContext&, const ModelOrder&, const NextBatch&,
+  void Evaluate(WorkerContext&, const StepConfig&, const NextBatch&,
                 std::span<const std::unique_ptr<MetricState>>,
                 StepReport&) override {}
-  void Predict(WorkerContext&, const ModelOrder&, const NextBatch&,
+  void Predict(WorkerContext&, const StepConfig&, const NextBatch&,
                const std::function<void(Tensor)>&) override {}
 };
 
@@ -33,7 +33,7 @@ struct ReplicaPoolTest : public ::testing::Test {
       }})};
 
   static std::string Order(std::vector<MetricSpec> metrics) {
-    ModelOrder order;
+    StepConfig order;
     order.metrics = std::move(metrics);
     return EncodeOrder(order);
   }

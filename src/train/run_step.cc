@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/real_clock.h"
+#include "base/async/real_clock.h"
 #include "train/step_report.h"
 
 namespace capstan {

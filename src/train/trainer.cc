@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "capstan/error.h"
-#include "coordinator/front.h"
+#include "coordinator/coordinator_impl.h"
 #include "optimizer/learning_rate.h"
 #include "train/create_variables.h"
 #include "train/trainer_impl.h"

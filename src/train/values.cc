@@ -9,14 +9,14 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/open_folder.h"
+#include "base/file/open_folder.h"
 #include "capstan/error.h"
-#include "checkpoint/safetensors.h"
-#include "checkpoint/tensor_file.h"
-#include "coordinator/front.h"
-#include "coordinator/import_variables.h"
-#include "coordinator/queue_pause.h"
-#include "dataset/input_file.h"
+#include "checkpoint/tensor_file/safetensors.h"
+#include "checkpoint/tensor_file/tensor_file.h"
+#include "coordinator/checkpoint/import_variables.h"
+#include "coordinator/closure/queue_pause.h"
+#include "coordinator/coordinator_impl.h"
+#include "dataset/format/input_file.h"
 #include "tensor/view.h"
 #include "train/trainer_impl.h"
 
@@ -72,10 +72,10 @@ absl::Status CheckValues(const Trainer::Impl& trainer,
 
 // As long as it lives nothing changes the values, of a Fit that is under way
 // and of the program's: they are as between two steps, or rounds of steps.
-class Stillness {
+class StepPause {
  public:
   // Throws kFailedPrecondition if a step has failed, which is still reported.
-  explicit Stillness(Trainer::Impl& trainer)
+  explicit StepPause(Trainer::Impl& trainer)
       : front_(CoordinatorMaker::ImplOf(trainer.coordinator)) {
     // Before the queue is held: the rest of a round is what it still gives out.
     trainer.before_cut();
@@ -94,8 +94,8 @@ class Stillness {
 
 std::map<std::string, Tensor> Trainer::Values() {
   // Functions of the program's own, outside of Fit, are its own business.
-  std::optional<Stillness> stillness;
-  if (impl_->before_cut) stillness.emplace(*impl_);
+  std::optional<StepPause> pause;
+  if (impl_->before_cut) pause.emplace(*impl_);
   std::vector<std::string> names;
   for (const ModelVariable& variable : impl_->variables) {
     names.push_back(variable.spec.name);
@@ -107,7 +107,7 @@ std::map<std::string, Tensor> Trainer::Values() {
   }
   // With the steps that are in the values, and wait for their turn to report.
   const std::int64_t iterations =
-      stillness ? impl_->cut_record().iterations : impl_->iterations;
+      pause ? impl_->cut_record().iterations : impl_->iterations;
   values.emplace(impl_->IterationsName(), Tensor::Scalar(iterations));
   return values;
 }

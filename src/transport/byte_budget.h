@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 
 namespace capstan {
 

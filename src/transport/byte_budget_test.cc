@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/io_thread.h"
-#include "base/run_on.h"
+#include "base/async/io_thread.h"
+#include "base/async/run_on.h"
 
 namespace capstan {
 namespace {

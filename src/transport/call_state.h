@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 
 namespace capstan {
 

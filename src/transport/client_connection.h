@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "transport/call_state.h"
 #include "transport/frame_reader.h"
 #include "transport/frame_writer.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/rate_limit.h"
+#include "base/async/rate_limit.h"
 
 namespace capstan {
 

@@ -10,7 +10,7 @@
 #include <list>
 #include <memory>
 
-#include "base/task.h"
+#include "base/async/task.h"
 
 namespace capstan {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 
 namespace capstan {
 

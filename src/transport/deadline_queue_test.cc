@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/sim_clock.h"
+#include "simulation/sim_clock.h"
 
 namespace capstan {
 namespace {

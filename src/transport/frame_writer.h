@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/task.h"
-#include "base/waiter.h"
 #include "transport/stream.h"
 #include "wire/frame.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/sim_clock.h"
+#include "simulation/sim_clock.h"
 #include "testing/scripted_stream.h"
 #include "testing/status_matchers.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "base/task.h"
+#include "base/async/task.h"
 #include "transport/frame_reader.h"
 #include "transport/stream.h"
 #include "wire/hello.h"

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "absl/status/status.h"
-#include "base/clock.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "transport/frame_reader.h"
 #include "transport/frame_writer.h"
 

@@ -6,7 +6,7 @@
 #include <asio/io_context.hpp>
 #include <optional>
 
-#include "base/sim_clock.h"
+#include "simulation/sim_clock.h"
 #include "testing/scripted_stream.h"
 #include "testing/status_matchers.h"
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "base/backoff.h"
-#include "base/clock.h"
+#include "base/async/backoff.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/task.h"
 #include "transport/keepalive.h"
 #include "transport/stream.h"
 #include "wire/channel.h"

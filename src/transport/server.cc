@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/event.h"
+#include "base/async/event.h"
 #include "base/status.h"
 #include "transport/deadline_queue.h"
 #include "transport/server_connection.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
-#include "base/task.h"
 #include "transport/keepalive.h"
 #include "transport/stream.h"
 #include "wire/frame.h"

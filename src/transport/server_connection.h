@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/clock.h"
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 #include "transport/byte_budget.h"
 #include "transport/deadline_queue.h"
 #include "transport/frame_reader.h"

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "base/log.h"
 #include "transport/byte_budget.h"
 #include "transport/complaints.h"

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/task.h"
 
 namespace capstan {
 

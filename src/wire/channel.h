@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/cancellation.h"
-#include "base/clock.h"
-#include "base/task.h"
 #include "tensor/buffer.h"
 #include "wire/method.h"
 

@@ -106,8 +106,8 @@ absl::StatusOr<EncodedValue> UnpackValue(std::string in_body, bool attached,
 
 std::string EncodeAttachRequest(const AttachRequest& request) {
   wire::AttachRequestMessage message;
-  message.set_term(request.office.term);
-  message.set_holder(request.office.holder);
+  message.set_term(request.coordinator_term.term);
+  message.set_holder(request.coordinator_term.holder);
   message.set_session(request.session);
   return message.SerializeAsString();
 }
@@ -117,16 +117,17 @@ absl::StatusOr<AttachRequest> DecodeAttachRequest(std::string_view body) {
   CAPSTAN_RETURN_IF_ERROR(
       ParseMessage(body, "an attachment to a worker", message));
   AttachRequest request;
-  request.office = {.term = message.term(), .holder = message.holder()};
+  request.coordinator_term = {.term = message.term(),
+                              .holder = message.holder()};
   request.session = message.session();
-  if (request.office.term == 0 || request.session == 0) {
+  if (request.coordinator_term.term == 0 || request.session == 0) {
     return absl::InvalidArgumentError(
         "an attachment to a worker without a term or a session");
   }
-  if (request.office.term >= kTermLimit) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an attachment to a worker in term ", request.office.term,
-                     ", and terms are below ", kTermLimit));
+  if (request.coordinator_term.term >= kTermLimit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an attachment to a worker in term ", request.coordinator_term.term,
+        ", and terms are below ", kTermLimit));
   }
   return request;
 }

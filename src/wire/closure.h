@@ -25,8 +25,8 @@ namespace capstan {
 
 // Body of kWorkerAttach.
 struct AttachRequest {
-  Office office;         // who asks
-  uint64_t session = 0;  // above those before it in this office
+  CoordinatorTerm coordinator_term;  // who asks
+  uint64_t session = 0;              // above those before it in this term
   friend bool operator==(const AttachRequest&, const AttachRequest&) = default;
 };
 

@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "testing/status_matchers.h"
-#include "wire/fence_limits.h"
 #include "wire/closure.pb.h"
 #include "wire/error_body.h"
+#include "wire/fence_limits.h"
 
 namespace capstan {
 namespace {
@@ -23,7 +23,7 @@ using testing::StatusIs;
 constexpr uint64_t kLarge = uint64_t{1} << 50;
 
 AttachRequest SomeAttachRequest() {
-  return {.office = {.term = 3, .holder = kLarge}, .session = 9};
+  return {.coordinator_term = {.term = 3, .holder = kLarge}, .session = 9};
 }
 
 AttachReply SomeAttachReply() {
@@ -236,7 +236,7 @@ TEST(ClosureTest, UnknownEndsAndStatesAreRefused) {
 
 TEST(ClosureTest, AnAttachmentWithoutATermOrASessionIsRefused) {
   AttachRequest request = SomeAttachRequest();
-  request.office.term = 0;
+  request.coordinator_term.term = 0;
   EXPECT_THAT(DecodeAttachRequest(EncodeAttachRequest(request)),
               StatusIs(kInvalidArgument, HasSubstr("term")));
   request = SomeAttachRequest();
@@ -248,7 +248,7 @@ TEST(ClosureTest, AnAttachmentWithoutATermOrASessionIsRefused) {
 TEST(ClosureTest, AnAttachmentInATermAboveAllIsRefused) {
   AttachRequest request = SomeAttachRequest();
   for (const uint64_t term : {kTermLimit, UINT64_MAX}) {
-    request.office.term = term;
+    request.coordinator_term.term = term;
     EXPECT_THAT(DecodeAttachRequest(EncodeAttachRequest(request)),
                 StatusIs(kInvalidArgument, HasSubstr("terms are below")));
   }

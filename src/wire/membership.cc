@@ -9,19 +9,20 @@
 namespace capstan {
 namespace {
 
-void FillMessage(wire::OfficeMessage& message, const Office& office) {
-  message.set_term(office.term);
-  message.set_holder(office.holder);
+void FillMessage(wire::CoordinatorTermMessage& message,
+                 const CoordinatorTerm& coordinator_term) {
+  message.set_term(coordinator_term.term);
+  message.set_holder(coordinator_term.holder);
 }
 
-Office Read(const wire::OfficeMessage& message) {
+CoordinatorTerm Read(const wire::CoordinatorTermMessage& message) {
   return {.term = message.term(), .holder = message.holder()};
 }
 
 absl::Status CheckTerm(uint64_t term) {
   if (term < kTermLimit) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "an office of term ", term, ", and terms are below ", kTermLimit));
+      "coordinator term ", term, ": terms must be below ", kTermLimit));
 }
 
 void FillMessage(wire::TaskReportMessage& message, const TaskReport& report) {
@@ -31,7 +32,7 @@ void FillMessage(wire::TaskReportMessage& message, const TaskReport& report) {
   message.set_pid(report.pid);
   message.set_uptime_ms(report.uptime_ms);
   message.set_resident_bytes(report.resident_bytes);
-  FillMessage(*message.mutable_office(), report.office);
+  FillMessage(*message.mutable_coordinator_term(), report.coordinator_term);
   message.set_insecure(report.insecure);
   message.set_generation(report.generation);
   for (const uint32_t server : report.left_out) message.add_left_out(server);
@@ -52,7 +53,7 @@ TaskReport Read(const wire::TaskReportMessage& message) {
   report.pid = message.pid();
   report.uptime_ms = message.uptime_ms();
   report.resident_bytes = message.resident_bytes();
-  report.office = Read(message.office());
+  report.coordinator_term = Read(message.coordinator_term());
   report.insecure = message.insecure();
   report.generation = message.generation();
   report.left_out.assign(message.left_out().begin(), message.left_out().end());
@@ -85,8 +86,8 @@ std::string_view TaskStateName(TaskState state) {
 
 std::string EncodeBeat(const Beat& beat) {
   wire::BeatMessage message;
-  message.set_term(beat.office.term);
-  message.set_holder(beat.office.holder);
+  message.set_term(beat.coordinator_term.term);
+  message.set_holder(beat.coordinator_term.holder);
   message.set_address(beat.address);
   message.set_program(beat.program);
   return message.SerializeAsString();
@@ -99,15 +100,16 @@ absl::StatusOr<Beat> DecodeBeat(std::string_view body) {
     return absl::InvalidArgumentError("a beat of nobody");
   }
   CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.term()));
-  return Beat{.office = {.term = message.term(), .holder = message.holder()},
-              .address = message.address(),
-              .program = message.program()};
+  return Beat{
+      .coordinator_term = {.term = message.term(), .holder = message.holder()},
+      .address = message.address(),
+      .program = message.program()};
 }
 
 std::string EncodeEndNotice(const EndNotice& notice) {
   wire::EndMessage message;
-  message.set_term(notice.office.term);
-  message.set_holder(notice.office.holder);
+  message.set_term(notice.coordinator_term.term);
+  message.set_holder(notice.coordinator_term.holder);
   message.set_reason(notice.reason);
   return message.SerializeAsString();
 }
@@ -116,11 +118,12 @@ absl::StatusOr<EndNotice> DecodeEndNotice(std::string_view body) {
   wire::EndMessage message;
   CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "the end of a job", message));
   if (message.term() == 0) {
-    return absl::InvalidArgumentError("an office of term 0, which is nobody's");
+    return absl::InvalidArgumentError(
+        "coordinator term 0, which no coordinator holds");
   }
   CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.term()));
   return EndNotice{
-      .office = {.term = message.term(), .holder = message.holder()},
+      .coordinator_term = {.term = message.term(), .holder = message.holder()},
       .reason = message.reason()};
 }
 
@@ -133,13 +136,13 @@ std::string EncodeTaskReport(const TaskReport& report) {
 absl::StatusOr<TaskReport> DecodeTaskReport(std::string_view body) {
   wire::TaskReportMessage message;
   CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a task's report", message));
-  CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.office().term()));
+  CAPSTAN_RETURN_IF_ERROR(CheckTerm(message.coordinator_term().term()));
   return Read(message);
 }
 
 std::string EncodeJobReport(const JobReport& report) {
   wire::JobReportMessage message;
-  FillMessage(*message.mutable_office(), report.office);
+  FillMessage(*message.mutable_coordinator_term(), report.coordinator_term);
   for (const TaskEntry& entry : report.tasks) {
     wire::TaskEntryMessage& task = *message.add_tasks();
     task.set_task(entry.task);
@@ -157,7 +160,7 @@ absl::StatusOr<JobReport> DecodeJobReport(std::string_view body) {
   wire::JobReportMessage message;
   CAPSTAN_RETURN_IF_ERROR(ParseMessage(body, "a job's report", message));
   JobReport report;
-  report.office = Read(message.office());
+  report.coordinator_term = Read(message.coordinator_term());
   for (const wire::TaskEntryMessage& task : message.tasks()) {
     if (task.state() > static_cast<uint32_t>(TaskState::kSilent)) {
       return absl::InvalidArgumentError(

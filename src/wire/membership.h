@@ -21,20 +21,21 @@ namespace capstan {
 
 // A coordinator's claim to the job. One that starts first asks every task whom
 // it obeys. Once none of them hears another coordinator, it claims a term above
-// all that it was told of. Offices are ordered by term, then by holder: of two
+// all that it was told of. Terms are ordered by term, then by holder: of two
 // coordinators that start at once, each in the same term with a part of the
 // tasks, the one with the higher incarnation remains.
-struct Office {
+struct CoordinatorTerm {
   uint64_t term = 0;    // 0: nobody
   uint64_t holder = 0;  // the coordinator's incarnation
 
-  friend auto operator<=>(const Office&, const Office&) = default;
+  friend auto operator<=>(const CoordinatorTerm&,
+                          const CoordinatorTerm&) = default;
 };
 
 // Body of kMemberBeat.
 struct Beat {
-  Office office;         // of term 0: asks, and claims nothing
-  std::string address;   // where the coordinator listens
+  CoordinatorTerm coordinator_term;  // of term 0: asks, and claims nothing
+  std::string address;               // where the coordinator listens
   uint64_t program = 0;  // ProgramFingerprint of its definitions; 0: any
 
   friend bool operator==(const Beat&, const Beat&) = default;
@@ -42,7 +43,7 @@ struct Beat {
 
 // Body of kMemberEnd.
 struct EndNotice {
-  Office office;
+  CoordinatorTerm coordinator_term;
   // Empty: the job is over. Else why the job continues without this task.
   std::string reason;
 
@@ -57,8 +58,8 @@ struct TaskReport {
   int64_t pid = 0;
   uint64_t uptime_ms = 0;
   uint64_t resident_bytes = 0;
-  Office office;            // whom it obeys
-  std::string coordinator;  // where that one listens
+  CoordinatorTerm coordinator_term;  // whom it obeys
+  std::string coordinator;           // where that one listens
   // Whether it still hears that one, which is neither silent nor disconnected,
   // and how long ago it last did.
   bool hears = false;
@@ -103,7 +104,7 @@ struct TaskEntry {
 };
 
 struct JobReport {
-  Office office;
+  CoordinatorTerm coordinator_term;
   std::vector<TaskEntry> tasks;
 
   friend bool operator==(const JobReport&, const JobReport&) = default;

@@ -18,7 +18,7 @@ TaskReport Report() {
   report.pid = 4321;
   report.uptime_ms = 5;
   report.resident_bytes = uint64_t{1} << 40;
-  report.office = {.term = 3, .holder = 9};
+  report.coordinator_term = {.term = 3, .holder = 9};
   report.insecure = true;
   report.generation = uint64_t{1} << 60;
   report.left_out = {0, 7};
@@ -32,17 +32,17 @@ TaskReport Report() {
 
 TEST(MembershipTest, BeatsRoundTrip) {
   Beat beat;
-  beat.office = {.term = 7, .holder = UINT64_MAX};
+  beat.coordinator_term = {.term = 7, .holder = UINT64_MAX};
   beat.address = "10.0.0.7:7077";
   beat.program = UINT64_MAX - 1;
   EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
   // One that asks.
-  beat.office.term = 0;
+  beat.coordinator_term.term = 0;
   EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
 }
 
 TEST(MembershipTest, EndsRoundTrip) {
-  const EndNotice notice{.office = {.term = 7, .holder = 1},
+  const EndNotice notice{.coordinator_term = {.term = 7, .holder = 1},
                          .reason = "another program \xff"};
   EXPECT_EQ(DecodeEndNotice(EncodeEndNotice(notice)).value(), notice);
 }
@@ -53,30 +53,32 @@ TEST(MembershipTest, NobodysOfficeIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(MembershipTest, OfficesAreOrderedByTermThenByHolder) {
-  EXPECT_LT((Office{.term = 1, .holder = 9}), (Office{.term = 2, .holder = 3}));
-  EXPECT_LT((Office{.term = 2, .holder = 3}), (Office{.term = 2, .holder = 4}));
+TEST(MembershipTest, TermsAreOrderedByTermThenByHolder) {
+  EXPECT_LT((CoordinatorTerm{.term = 1, .holder = 9}),
+            (CoordinatorTerm{.term = 2, .holder = 3}));
+  EXPECT_LT((CoordinatorTerm{.term = 2, .holder = 3}),
+            (CoordinatorTerm{.term = 2, .holder = 4}));
 }
 
 // Nobody could ever take over from it.
 TEST(MembershipTest, AnOfficeAboveAllTermsIsRefused) {
   for (const uint64_t term : {kTermLimit, UINT64_MAX}) {
-    const Office office{.term = term, .holder = 1};
+    const CoordinatorTerm coordinator_term{.term = term, .holder = 1};
     Beat beat;
-    beat.office = office;
+    beat.coordinator_term = coordinator_term;
     EXPECT_THAT(DecodeBeat(EncodeBeat(beat)),
                 StatusIs(absl::StatusCode::kInvalidArgument));
     EndNotice notice;
-    notice.office = office;
+    notice.coordinator_term = coordinator_term;
     EXPECT_THAT(DecodeEndNotice(EncodeEndNotice(notice)),
                 StatusIs(absl::StatusCode::kInvalidArgument));
     TaskReport report = Report();
-    report.office = office;
+    report.coordinator_term = coordinator_term;
     EXPECT_THAT(DecodeTaskReport(EncodeTaskReport(report)),
                 StatusIs(absl::StatusCode::kInvalidArgument));
   }
   Beat last;
-  last.office = {.term = kTermLimit - 1, .holder = 1};
+  last.coordinator_term = {.term = kTermLimit - 1, .holder = 1};
   EXPECT_EQ(DecodeBeat(EncodeBeat(last)).value(), last);
 }
 
@@ -86,7 +88,7 @@ TEST(MembershipTest, TaskReportsRoundTrip) {
 
 TEST(MembershipTest, JobReportsRoundTrip) {
   JobReport report;
-  report.office = {.term = 1, .holder = 2};
+  report.coordinator_term = {.term = 1, .holder = 2};
   report.tasks.resize(2);
   report.tasks[0].task = "ps/1";
   report.tasks[0].address = "127.0.0.1:7000";

@@ -175,7 +175,7 @@ struct StoreReport {
   Fence fence;
   uint64_t map_version = 0;
   uint64_t watermark = 0;
-  uint64_t committed_round = 0;  // perhaps not by all shards yet
+  uint64_t committed_round = 0;              // perhaps not by all shards yet
   std::vector<uint32_t> committed_replicas;  // whose contributions it has
   uint64_t bytes_used = 0;
   uint64_t bytes_limit = 0;

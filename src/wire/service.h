@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/task.h"
 #include "tensor/buffer.h"
 #include "wire/hello.h"
 #include "wire/method.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "worker/compute_threads.h"
 #include "worker/definitions.h"
 #include "worker/runner.h"

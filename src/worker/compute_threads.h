@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 
 namespace capstan {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/dataset.h"
 #include "capstan/function.h"
 #include "worker/step.h"

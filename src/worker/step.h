@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/cancellation.h"
-#include "base/clock.h"
+#include "base/async/cancellation.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 #include "client/by_name.h"

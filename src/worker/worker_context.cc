@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/async/run_on.h"
 #include "base/error.h"
-#include "base/run_on.h"
 #include "worker/pending_call.h"
 #include "worker/variable_copy.h"
 

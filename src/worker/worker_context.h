@@ -1,7 +1,7 @@
 // The WorkerContext of one run of a function: a blocking face of its Step.
 #pragma once
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "capstan/worker.h"
 #include "worker/compute_runner.h"
 #include "worker/step.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/async/event.h"
 #include "base/error.h"
-#include "base/event.h"
 #include "base/status.h"
 
 namespace capstan {
@@ -121,7 +121,7 @@ class WorkerService::Core : public std::enable_shared_from_this<Core> {
   Runner& runner_;
   const WorkerServiceOptions options_;
 
-  Office office_;
+  CoordinatorTerm coordinator_term_;
   uint64_t session_ = 0;
   bool leaving_ = false;
   // Of this session and those before it, whose closures are ending.
@@ -152,12 +152,12 @@ ServerReply WorkerService::Core::Attach(const ServerCall& call) {
   const absl::StatusOr<AttachRequest> request =
       DecodeAttachRequest(call.body());
   if (!request.ok()) return ErrorReply(request.status());
-  const Office& office = request->office;
-  const bool same = office == office_;
-  if (!same && office.term <= office_.term) {
-    return ErrorReply(absl::AbortedError(
-        absl::StrCat(options_.task, " obeys the coordinator of term ",
-                     office_.term, ", not that of term ", office.term)));
+  const CoordinatorTerm& coordinator_term = request->coordinator_term;
+  const bool same = coordinator_term == coordinator_term_;
+  if (!same && coordinator_term.term <= coordinator_term_.term) {
+    return ErrorReply(absl::AbortedError(absl::StrCat(
+        options_.task, " obeys the coordinator of term ",
+        coordinator_term_.term, ", not that of term ", coordinator_term.term)));
   }
   if (same && request->session <= session_) {
     return ErrorReply(CheckSession(request->session));
@@ -169,7 +169,7 @@ ServerReply WorkerService::Core::Attach(const ServerCall& call) {
   CancelAll();
   // Those of another coordinator are of no use to this one.
   if (!same) resources_ = std::make_shared<const Resources>();
-  office_ = office;
+  coordinator_term_ = coordinator_term;
   session_ = request->session;
   early_.clear();
   AttachReply reply;

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "base/log.h"
-#include "base/task.h"
 #include "client/parameter_client.h"
 #include "wire/service.h"
 #include "worker/runner.h"

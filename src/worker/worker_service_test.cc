@@ -10,10 +10,10 @@
 #include <set>
 #include <utility>
 
-#include "base/event.h"
+#include "base/async/event.h"
+#include "base/async/real_clock.h"
+#include "base/async/run_on.h"
 #include "base/log_capture.h"
-#include "base/real_clock.h"
-#include "base/run_on.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {
@@ -169,8 +169,9 @@ class WorkerServiceTest : public ::testing::Test {
 
   absl::StatusOr<AttachReply> Attach(uint64_t session, uint64_t term = 1,
                                      uint64_t holder = 9) {
-    const AttachRequest request = {.office = {.term = term, .holder = holder},
-                                   .session = session};
+    const AttachRequest request = {
+        .coordinator_term = {.term = term, .holder = holder},
+        .session = session};
     const ServerReply reply =
         Ask(Method::kWorkerAttach, EncodeAttachRequest(request));
     if (!reply.status.ok()) return reply.status;

@@ -27,7 +27,7 @@ EPOCHS = 3
 STEPS = EPOCHS * 301
 EXAMPLES = 301 * 8 - 3
 STEP = 0.004  # seconds, about: a kill comes so long after its place
-# Steps that may have ended since the servers were last told (train/fit_resume.cc
+# Steps that may have ended since the servers were last told (train/fit/fit_resume.cc
 # and coordinator/dispatcher.cc): in 0.25 s, of three workers.
 SLACK = 250
 KILLS = int(os.environ.get("CAPSTAN_KILLS") or 50)

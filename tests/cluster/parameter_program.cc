@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/async/run_on.h"
 #include "base/error.h"
-#include "base/run_on.h"
 #include "base/status.h"
 #include "capstan/resolver.h"
 #include "client/parameter_client.h"

@@ -76,7 +76,7 @@ Dataset ShuffledBatches(std::int64_t batches) {
 // The linear model, at the pace of a larger one.
 class SlowReplica : public testing::LinearReplica {
  public:
-  void Train(WorkerContext& worker, const ModelOrder& order,
+  void Train(WorkerContext& worker, const StepConfig& order,
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override {
@@ -94,14 +94,14 @@ class SlowReplica : public testing::LinearReplica {
     // Counted by the servers too, which know what they have applied.
     worker.Add(kApplied, Tensor::FromValues({2}, {std::int64_t{1}, squares}));
   }
-  void Evaluate(WorkerContext& worker, const ModelOrder& order,
+  void Evaluate(WorkerContext& worker, const StepConfig& order,
                 const NextBatch& next,
                 std::span<const std::unique_ptr<MetricState>> metrics,
                 StepReport& report) override {
     LinearReplica::Evaluate(worker, order, Slowly(worker, next), metrics,
                             report);
   }
-  void Predict(WorkerContext& worker, const ModelOrder& order,
+  void Predict(WorkerContext& worker, const StepConfig& order,
                const NextBatch& next,
                const std::function<void(Tensor)>& give) override {
     LinearReplica::Predict(worker, order, Slowly(worker, next), give);

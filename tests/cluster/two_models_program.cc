@@ -36,7 +36,7 @@ constexpr std::chrono::milliseconds kBatchTime(1);
 class SlowReplica : public testing::LinearReplica {
  public:
   using LinearReplica::LinearReplica;
-  void Train(WorkerContext& worker, const ModelOrder& order,
+  void Train(WorkerContext& worker, const StepConfig& order,
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override {

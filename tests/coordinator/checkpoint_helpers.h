@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/open_folder.h"
+#include "base/file/open_folder.h"
 #include "capstan/checkpoint.h"
 #include "checkpoint/diff.h"
 #include "checkpoint/directory.h"

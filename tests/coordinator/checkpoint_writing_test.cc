@@ -5,7 +5,7 @@
 #include <map>
 
 #include "coordinator/checkpoint_helpers.h"
-#include "coordinator/front.h"
+#include "coordinator/coordinator_impl.h"
 
 namespace capstan {
 namespace {

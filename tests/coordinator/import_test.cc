@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <map>
 
-#include "checkpoint/npz_files_test.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_file/npz_files_test.h"
+#include "checkpoint/tensor_file/safetensors.h"
 #include "coordinator/checkpoint_helpers.h"
 
 namespace capstan {

@@ -23,17 +23,17 @@
 #include <string>
 #include <vector>
 
-#include "base/posix_file_system.h"
-#include "base/real_clock.h"
+#include "base/async/real_clock.h"
+#include "base/file/posix_file_system.h"
 #include "base/status.h"
 #include "capstan/dataset.h"
-#include "checkpoint/crc32_zip.h"
 #include "checkpoint/export.h"
-#include "checkpoint/safetensors.h"
 #include "checkpoint/small_checkpoint_test.h"
-#include "checkpoint/tensor_file.h"
-#include "checkpoint/zip_writer.h"
-#include "metrics/event_file.h"
+#include "checkpoint/tensor_file/crc32_zip.h"
+#include "checkpoint/tensor_file/safetensors.h"
+#include "checkpoint/tensor_file/tensor_file.h"
+#include "checkpoint/tensor_file/zip_writer.h"
+#include "telemetry/event_file.h"
 
 namespace capstan {
 namespace {

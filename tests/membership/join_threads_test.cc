@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/io_thread.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
+#include "base/async/run_on.h"
 #include "base/log_capture.h"
-#include "base/real_clock.h"
-#include "base/run_on.h"
 #include "membership/roster.h"
 #include "testing/status_matchers.h"
 #include "transport/inproc/inproc_network.h"

@@ -48,7 +48,7 @@ TEST_P(MembershipTest, AllAreThere) {
     EXPECT_EQ(entry.report.task, task);
     EXPECT_EQ(entry.restarts, 0u);
   }
-  EXPECT_EQ(job_.office().term, 1u);
+  EXPECT_EQ(job_.coordinator_term().term, 1u);
 }
 
 TEST_P(MembershipTest, TasksComeUpInAnyOrder) {
@@ -305,7 +305,7 @@ TEST_P(MembershipTest, CoordinatorComesBackInTheNextTerm) {
   job_.coordinator() = {};
   job_.world().Restart(job_.node("chief/0"));
   AwaitAll();
-  EXPECT_EQ(job_.office().term, 2u);
+  EXPECT_EQ(job_.coordinator_term().term, 2u);
   EXPECT_THAT(job_.Log(), HasSubstr("the coordinator is back"));
   job_.RunFor(100 * kSecond);
   EXPECT_FALSE(job_.Ended("ps/0").has_value());
@@ -334,9 +334,10 @@ TEST_P(MembershipTest, CoordinatorComesBackTogetherWithATask) {
     }
     AwaitAll();
     EXPECT_FALSE(job_.coordinator().deposed.has_value());
-    EXPECT_EQ(job_.Entry("ps/0").report.office, job_.office());
+    EXPECT_EQ(job_.Entry("ps/0").report.coordinator_term,
+              job_.coordinator_term());
     // Servers tell the two apart by the term alone.
-    EXPECT_EQ(job_.office().term, i + 2);
+    EXPECT_EQ(job_.coordinator_term().term, i + 2);
     job_.RunFor(5 * kSecond);
     EXPECT_FALSE(job_.coordinator().deposed.has_value());
   }
@@ -391,7 +392,8 @@ TEST_P(MembershipTest, JobThatHasBegunStartsWithTheWorkersThatAreThere) {
   job_.world().Restart(job_.node("worker/0"));
   ASSERT_TRUE(job_.RunUntil(
       [this] { return job_.Entry("worker/0").state == TaskState::kHealthy; }));
-  EXPECT_EQ(job_.Entry("worker/0").report.office, job_.office());
+  EXPECT_EQ(job_.Entry("worker/0").report.coordinator_term,
+            job_.coordinator_term());
   // All that answer are waited for.
   job_.world().Crash(job_.node("chief/0"), SimCrash::kProcess);
   job_.coordinator() = {};

@@ -81,9 +81,10 @@ TaskEntry SimJob::Entry(const std::string& task,
   return {};
 }
 
-const Office& SimJob::office(const std::string& coordinator) {
+const CoordinatorTerm& SimJob::coordinator_term(
+    const std::string& coordinator) {
   Entry("", coordinator);
-  return coordinators_[coordinator].report.office;
+  return coordinators_[coordinator].report.coordinator_term;
 }
 
 Hello SimJob::Identity(SimNode& node, const std::string& name) {

@@ -13,7 +13,7 @@
 #include "capstan/cluster_spec.h"
 #include "membership/member.h"
 #include "membership/roster.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::testing {
 
@@ -52,7 +52,8 @@ class SimJob {
   // What the coordinator knows of a task.
   TaskEntry Entry(const std::string& task,
                   const std::string& coordinator = "chief/0");
-  const Office& office(const std::string& coordinator = "chief/0");
+  const CoordinatorTerm& coordinator_term(
+      const std::string& coordinator = "chief/0");
 
   // The coordinator ends the job.
   void End(const std::string& coordinator = "chief/0") {

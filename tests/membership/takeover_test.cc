@@ -44,8 +44,8 @@ class TakeoverTest : public ::testing::TestWithParam<uint64_t> {
     EXPECT_FALSE(job_.coordinator(coordinator).deposed.has_value());
     EXPECT_OK(*job_.coordinator(coordinator).awaited);
     for (const char* task : kTasks) {
-      EXPECT_EQ(job_.Entry(task, coordinator).report.office,
-                job_.office(coordinator))
+      EXPECT_EQ(job_.Entry(task, coordinator).report.coordinator_term,
+                job_.coordinator_term(coordinator))
           << task;
     }
   }
@@ -82,7 +82,7 @@ TEST_P(TakeoverTest, SecondCoordinatorIsRefusedByAJobThatRuns) {
   // Nothing has changed for the first.
   job_.RunFor(5 * kSecond);
   ExpectInCharge("chief/0");
-  EXPECT_EQ(job_.office().term, 1u);
+  EXPECT_EQ(job_.coordinator_term().term, 1u);
   for (const char* task : kTasks) {
     EXPECT_EQ(job_.Entry(task).state, TaskState::kHealthy) << task;
   }
@@ -110,7 +110,7 @@ TEST_P(TakeoverTest, KilledCoordinatorIsReplacedAtOnce) {
   job_.Start("rival");
   Await("rival");
   ExpectInCharge("rival");
-  EXPECT_EQ(job_.office("rival").term, 2u);
+  EXPECT_EQ(job_.coordinator_term("rival").term, 2u);
   EXPECT_LT(Now() - start, kSecond);
 }
 
@@ -175,7 +175,7 @@ TEST_P(TakeoverTest, WorkerThatLiesDeposesNobody) {
   bool lies = false;
   job_.member_options.add_holdings = [&lies](TaskReport& report) {
     if (!lies || report.task != "worker/0") return;
-    report.office = {.term = 99, .holder = 1};
+    report.coordinator_term = {.term = 99, .holder = 1};
     report.hears = true;
   };
   StartHealthy();
@@ -197,7 +197,7 @@ TEST_P(TakeoverTest, PauseWithoutASuccessorChangesNothing) {
   job_.world().Resume(node("chief/0"));
   job_.RunFor(5 * kSecond);
   ExpectInCharge("chief/0");
-  EXPECT_EQ(job_.office().term, 1u);
+  EXPECT_EQ(job_.coordinator_term().term, 1u);
 }
 
 // They have not heard their coordinator either, and it is there when they look.

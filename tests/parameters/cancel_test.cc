@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cancellation.h"
+#include "base/async/cancellation.h"
 #include "client/lookup.h"
 #include "client/slice.h"
 #include "parameters/helpers.h"

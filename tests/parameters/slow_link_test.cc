@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "parameters/helpers.h"
+#include "simulation/sim_world.h"
 #include "transport/peer_channel.h"
-#include "transport/sim/sim_world.h"
 
 namespace capstan::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/posix_file_system.h"
+#include "base/file/posix_file_system.h"
 #include "checkpoint/shard_file.h"
 #include "parameters/saving.h"
 #include "testing/temp_dir.h"

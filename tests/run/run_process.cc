@@ -16,8 +16,8 @@
 #include <iterator>
 #include <utility>
 
-#include "launch/file_descriptor.h"
-#include "launch/task_exit.h"
+#include "launch/system/file_descriptor.h"
+#include "launch/system/task_exit.h"
 #include "testing/status_matchers.h"
 
 namespace capstan::testing {

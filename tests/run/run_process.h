@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/spawn.h"
+#include "launch/system/spawn.h"
 #include "testing/temp_dir.h"
 
 namespace capstan::testing {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "capstan/dataset.h"
-#include "simulate/closure_seat.h"
+#include "simulate/closure_node.h"
 
 namespace capstan::simulate {
 namespace {
@@ -39,15 +39,15 @@ class ClosureChief {
       : context_(context),
         options_(context.options),
         node_(node),
-        seat_(context, node),
-        random_(seat_.random()),
+        closure_node_(context, node),
+        random_(closure_node_.random()),
         ranges_(RangesOf(options_, node.NewRandom("ranges"))) {}
   ClosureChief(const ClosureChief&) = delete;
   ClosureChief& operator=(const ClosureChief&) = delete;
 
   Task<> Run() {
-    seat_.dispatcher().Start();
-    co_await seat_.CreateVariables();
+    closure_node_.dispatcher().Start();
+    co_await closure_node_.CreateVariables();
     ScheduleScare();
     uint64_t epochs = 0;
     while (!context_.finishing && HasRoom() &&
@@ -61,9 +61,9 @@ class ClosureChief {
   }
 
  private:
-  ClosureQueue& queue() { return seat_.queue(); }
+  ClosureQueue& queue() { return closure_node_.queue(); }
   MonotonicTime Now() { return node_.clock().Now(); }
-  Task<> Sleep(Duration most) { return seat_.Sleep(most); }
+  Task<> Sleep(Duration most) { return closure_node_.Sleep(most); }
 
   size_t Room() const {
     return static_cast<size_t>(options_.closures) -
@@ -153,7 +153,7 @@ class ClosureChief {
     context_.progress = absl::StrCat("closure ", number, " finds no place");
     absl::StatusOr<bool> put = TryPut(closure);
     while (put.ok() && !*put) {
-      co_await seat_.Change();
+      co_await closure_node_.Change();
       put = TryPut(closure);
     }
     if (!put.ok()) {
@@ -164,7 +164,7 @@ class ClosureChief {
       co_await AfterError(std::move(status));
       co_return;
     }
-    seat_.OnPut(number, closure);
+    closure_node_.OnPut(number, closure);
   }
 
   Task<> AfterError(absl::Status status) {
@@ -189,7 +189,7 @@ class ClosureChief {
     context_.progress = absl::StrCat("Join does not return, for step ", last);
     std::optional<absl::Status> status = TryJoin(last);
     while (!status) {
-      co_await seat_.Change();
+      co_await closure_node_.Change();
       status = TryJoin(last);
     }
     if (!status->ok()) {
@@ -200,7 +200,7 @@ class ClosureChief {
     context_.world.trace().Add(Now(), node_.name(), "joined", last);
     context_.judge.OnJoined();
     // What the program reads now has it all.
-    if (random_.Chance(0.3)) co_await seat_.ReadTable(0, false);
+    if (random_.Chance(0.3)) co_await closure_node_.ReadTable(0, false);
     co_return true;
   }
 
@@ -217,38 +217,38 @@ class ClosureChief {
       DataTicket taken = *std::move(ticket);
       co_await Schedule(std::move(taken));
       co_await Join();
-      co_await seat_.Rest(kTick);
+      co_await closure_node_.Rest(kTick);
     }
   }
 
   Task<> End(uint64_t epochs) {
     bool joined = false;
     while (!joined) joined = co_await Join();
-    co_await seat_.Rest(kTick);
+    co_await closure_node_.Rest(kTick);
     co_await UseTheRest(epochs);
-    co_await seat_.AwaitWatermark(queue().last_put());
+    co_await closure_node_.AwaitWatermark(queue().last_put());
     context_.progress = "what there is cannot be read";
     // What comes now changes nothing any more.
     for (size_t i = 0; i < context_.variables.tables(); ++i) {
-      co_await seat_.ReadTable(i, true);
+      co_await closure_node_.ReadTable(i, true);
     }
     // Where nothing goes wrong nothing can come late, and it would take long.
     if (options_.min_busy == 0) {
-      co_await seat_.Rest(kRest);
+      co_await closure_node_.Rest(kRest);
       for (size_t i = 0; i < context_.variables.tables(); ++i) {
-        co_await seat_.ReadTable(i, true);
+        co_await closure_node_.ReadTable(i, true);
       }
     }
     context_.judge.OnEnd();
     context_.progress = "the dispatcher does not stop";
-    co_await seat_.dispatcher().Stop();
+    co_await closure_node_.dispatcher().Stop();
   }
 
   ClosureContext& context_;
   const ClosureOptions& options_;
   SimNode& node_;
-  ClosureSeat seat_;
-  Random& random_;  // the seat's
+  ClosureNode closure_node_;
+  Random& random_;  // the node's
   DataRanges ranges_;
 };
 

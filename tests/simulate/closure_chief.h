@@ -2,7 +2,7 @@
 // that schedules functions on it.
 #pragma once
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/closure_context.h"
 
 namespace capstan::simulate {

@@ -14,7 +14,7 @@
 #include "simulate/closure_options.h"
 #include "simulate/closure_variables.h"
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/membership.h"
 
 namespace capstan::simulate {

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "capstan/variable.h"
-#include "coordinator/closure_queue.h"
+#include "coordinator/closure/closure_queue.h"
 #include "simulate/closure_call.h"
 #include "simulate/closure_options.h"
 #include "simulate/closure_variables.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "simulate/digit_options.h"
 #include "simulate/scenario.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/closure_context.h"
 
 namespace capstan::simulate {

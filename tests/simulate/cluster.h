@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/hello.h"
 
 namespace capstan::simulate {

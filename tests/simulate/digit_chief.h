@@ -1,7 +1,7 @@
 // The program of the coordinator's node in the exact_digits workload.
 #pragma once
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/digit_context.h"
 
 namespace capstan::simulate {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/async/task.h"
 #include "base/random.h"
-#include "base/task.h"
 #include "client/parameter_client.h"
 #include "simulate/digit_context.h"
 

@@ -9,7 +9,7 @@
 #include "simulate/digit_options.h"
 #include "simulate/digit_variables.h"
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "base/random.h"
 #include "simulate/digit_options.h"
 #include "simulate/workload.h"

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/digit_context.h"
 
 namespace capstan::simulate {

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_system.h"
+#include "base/file/file_system.h"
 #include "simulate/workload.h"
 
 namespace capstan::simulate {

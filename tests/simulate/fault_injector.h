@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "simulate/scenario.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

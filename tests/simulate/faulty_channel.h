@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/channel.h"
 
 namespace capstan::simulate {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/waiter.h"
+#include "base/async/waiter.h"
 #include "simulate/frame_bender.h"
 
 namespace capstan::simulate {

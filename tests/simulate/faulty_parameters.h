@@ -5,7 +5,7 @@
 
 #include "server/parameter_service.h"
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/service.h"
 
 namespace capstan::simulate {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "simulate/closure_seat.h"
+#include "simulate/closure_node.h"
 
 namespace capstan::simulate {
 namespace {
@@ -26,8 +26,8 @@ class KeyChief {
       : context_(context),
         options_(context.options),
         node_(node),
-        seat_(context, node),
-        random_(seat_.random()),
+        closure_node_(context, node),
+        random_(closure_node_.random()),
         keys_(static_cast<uint64_t>(options_.ranges)) {}
   KeyChief(const KeyChief&) = delete;
   KeyChief& operator=(const KeyChief&) = delete;
@@ -38,13 +38,13 @@ class KeyChief {
     } else {
       context_.judge.OnNewLife();
     }
-    seat_.dispatcher().Start();
+    closure_node_.dispatcher().Start();
     co_await Look();
     co_await TakeOver();
     window_ = static_cast<size_t>(random_.Between(1, kMostOpen));
     while (!broken_ && FirstIncomplete() < keys_) co_await Step();
     // It may be killed still.
-    while (!context_.finishing) co_await seat_.Sleep(kTick);
+    while (!context_.finishing) co_await closure_node_.Sleep(kTick);
     // Whoever judges has been told why.
     if (broken_) co_return;
     co_await End();
@@ -52,7 +52,7 @@ class KeyChief {
   }
 
  private:
-  ClosureQueue& queue() { return seat_.queue(); }
+  ClosureQueue& queue() { return closure_node_.queue(); }
   uint64_t FirstIncomplete() { return *queue().FirstIncomplete(); }
   bool IsComplete(uint64_t key) { return *queue().IsComplete(key); }
 
@@ -104,9 +104,9 @@ class KeyChief {
   }
 
   Task<> Look() {
-    for (uint32_t i = 0; i < seat_.client().num_servers(); ++i) {
+    for (uint32_t i = 0; i < closure_node_.client().num_servers(); ++i) {
       const absl::StatusOr<StoreReport> report =
-          co_await seat_.client().Status(i);
+          co_await closure_node_.client().Status(i);
       if (report.ok()) JudgeKeys(i, *report);
     }
   }
@@ -115,15 +115,15 @@ class KeyChief {
     context_.progress = "the coordinator cannot take over";
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
-      status = co_await seat_.variables().Begin();
-      if (!status.ok()) co_await seat_.Sleep(kTick);
+      status = co_await closure_node_.variables().Begin();
+      if (!status.ok()) co_await closure_node_.Sleep(kTick);
     }
-    if (context_.variables_made && !seat_.variables().attached()) {
+    if (context_.variables_made && !closure_node_.variables().attached()) {
       context_.judge.Violation(absl::StrCat(
           "a coordinator starts from scratch though all servers live: ",
-          seat_.variables().detached_because()));
+          closure_node_.variables().detached_because()));
     }
-    co_await seat_.CreateVariables();
+    co_await closure_node_.CreateVariables();
     context_.variables_made = true;
     for (uint64_t key = 0; key < keys_; ++key) {
       if (!IsComplete(key) || context_.judge.Succeeded(key)) continue;
@@ -134,7 +134,7 @@ class KeyChief {
       const auto record = queue().NewKeyRecord(0);
       if (record) queue().ResetKeys(record->complete).IgnoreError();
     }
-    context_.world.trace().Add(seat_.Now(), node_.name(), "takes over",
+    context_.world.trace().Add(closure_node_.Now(), node_.name(), "takes over",
                                FirstIncomplete());
   }
 
@@ -148,7 +148,7 @@ class KeyChief {
     if (!free.empty() && open_.size() < window_) {
       const uint64_t key = free[random_.Below(free.size())];
       co_await Schedule(key);
-      co_await seat_.Sleep(options_.every);
+      co_await closure_node_.Sleep(options_.every);
       // One is for the end.
       const size_t numbers = context_.judge.num_closures() + 1;
       if (random_.Chance(options_.evaluations) &&
@@ -163,9 +163,9 @@ class KeyChief {
           open_.begin(), open_.end(),
           [&](const auto& item) { return queue().IsDone(*item.second); });
       if (untold) {
-        co_await seat_.Sleep(kTick);
+        co_await closure_node_.Sleep(kTick);
       } else {
-        co_await seat_.Change();
+        co_await closure_node_.Change();
       }
     }
     if (random_.Chance(kKeyLooks)) co_await Look();
@@ -201,12 +201,12 @@ class KeyChief {
       if (closure->key && queue().NumberKey(*closure->key)) {
         co_await TellOfNumbers();
       } else {
-        co_await seat_.Change();
+        co_await closure_node_.Change();
       }
       put = queue().TryPut(closure);
     }
     if (!put.ok()) co_return Break(put.status());
-    seat_.OnPut(number, closure);
+    closure_node_.OnPut(number, closure);
   }
 
   Task<> TellOfNumbers() {
@@ -214,8 +214,8 @@ class KeyChief {
       queue().KeysPublished(UINT64_MAX);
       co_return;
     }
-    const absl::Status status = co_await seat_.variables().Publish();
-    if (!status.ok()) co_await seat_.Sleep(kTick);
+    const absl::Status status = co_await closure_node_.variables().Publish();
+    if (!status.ok()) co_await closure_node_.Sleep(kTick);
   }
 
   void CancelOne() {
@@ -231,7 +231,7 @@ class KeyChief {
     context_.progress = "Join does not return";
     std::optional<absl::Status> status = queue().TryJoin(last);
     while (!status) {
-      co_await seat_.Change();
+      co_await closure_node_.Change();
       status = queue().TryJoin(last);
     }
     if (!status->ok()) Break(*status);
@@ -242,23 +242,23 @@ class KeyChief {
     co_await Evaluate();
     if (!broken_) co_await Join();
     if (broken_) co_return;
-    co_await seat_.AwaitWatermark(queue().last_step());
+    co_await closure_node_.AwaitWatermark(queue().last_step());
     co_await Look();
     context_.progress = "what there is cannot be read";
-    co_await seat_.ReadTable(0, true);
-    co_await seat_.Rest(kRest);
-    co_await seat_.ReadTable(0, true);
+    co_await closure_node_.ReadTable(0, true);
+    co_await closure_node_.Rest(kRest);
+    co_await closure_node_.ReadTable(0, true);
     context_.judge.CheckAllSucceeded(keys_);
     context_.judge.OnEnd();
     context_.progress = "the dispatcher does not stop";
-    co_await seat_.dispatcher().Stop();
+    co_await closure_node_.dispatcher().Stop();
   }
 
   ClosureContext& context_;
   const ClosureOptions& options_;
   SimNode& node_;
-  ClosureSeat seat_;
-  Random& random_;  // the seat's
+  ClosureNode closure_node_;
+  Random& random_;  // the node's
   const uint64_t keys_;
   size_t window_ = 1;
   bool broken_ = false;

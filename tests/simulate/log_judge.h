@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

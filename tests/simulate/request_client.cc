@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/cancellation.h"
-#include "base/waiter.h"
+#include "base/async/cancellation.h"
+#include "base/async/waiter.h"
 #include "simulate/cluster.h"
 #include "simulate/faulty_channel.h"
 #include "transport/peer_channel.h"

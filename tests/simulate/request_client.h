@@ -3,7 +3,7 @@
 #pragma once
 
 #include "simulate/request_context.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

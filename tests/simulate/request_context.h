@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "simulate/request_judge.h"
 #include "simulate/request_plan.h"
 #include "transport/stream.h"

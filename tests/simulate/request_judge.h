@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "simulate/request_plan.h"
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/channel.h"
 
 namespace capstan::simulate {

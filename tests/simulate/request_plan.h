@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/async/clock.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 
 namespace capstan::simulate {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "simulate/request_context.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 #include "wire/service.h"
 
 namespace capstan::simulate {

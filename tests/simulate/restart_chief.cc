@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "capstan/partitioner.h"
-#include "simulate/closure_seat.h"
+#include "simulate/closure_node.h"
 #include "simulate/restart_record.h"
 
 namespace capstan::simulate {
@@ -36,8 +36,8 @@ class RestartChief {
       : context_(context),
         options_(context.options),
         node_(node),
-        seat_(context, node),
-        random_(seat_.random()),
+        closure_node_(context, node),
+        random_(closure_node_.random()),
         closures_(static_cast<size_t>(options_.ranges)) {}
   RestartChief(const RestartChief&) = delete;
   RestartChief& operator=(const RestartChief&) = delete;
@@ -48,16 +48,17 @@ class RestartChief {
     } else {
       context_.judge.OnNewLife();
     }
-    seat_.dispatcher().Start();
+    closure_node_.dispatcher().Start();
     co_await Look();
     co_await TakeOver();
     window_ = static_cast<size_t>(random_.Between(1, kMostPending));
     while (!broken_ && (block_ || record_.next < closures_)) {
       co_await RunBlock();
-      if (random_.Chance(options_.joins)) co_await seat_.ReadTable(0, false);
+      if (random_.Chance(options_.joins))
+        co_await closure_node_.ReadTable(0, false);
     }
     // It may be killed still.
-    while (!context_.finishing) co_await seat_.Sleep(kTick);
+    while (!context_.finishing) co_await closure_node_.Sleep(kTick);
     // Whoever judges has been told why.
     if (broken_) co_return;
     co_await End();
@@ -70,8 +71,8 @@ class RestartChief {
     ClosureQueue::ClosurePtr closure;
   };
 
-  ClosureQueue& queue() { return seat_.queue(); }
-  RecordKeeper& records() { return seat_.variables().records(); }
+  ClosureQueue& queue() { return closure_node_.queue(); }
+  RecordKeeper& records() { return closure_node_.variables().records(); }
   std::string Text() const { return EncodeRestartRecord(record_); }
   uint64_t StepOf(size_t number) const {
     return block_->first + (number - record_.base);
@@ -94,9 +95,9 @@ class RestartChief {
   }
 
   Task<> Look() {
-    for (uint32_t i = 0; i < seat_.client().num_servers(); ++i) {
+    for (uint32_t i = 0; i < closure_node_.client().num_servers(); ++i) {
       const absl::StatusOr<StoreReport> report =
-          co_await seat_.client().Status(i);
+          co_await closure_node_.client().Status(i);
       if (report.ok()) JudgeReport(context_, i, *report, closures_);
     }
   }
@@ -105,20 +106,20 @@ class RestartChief {
     context_.progress = "the coordinator cannot take over";
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
-      status = co_await seat_.variables().Begin();
+      status = co_await closure_node_.variables().Begin();
       if (status.ok()) break;
       // Those that may pass by themselves. A program does not try again.
       if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
         co_return Break(status);
       }
-      co_await seat_.Sleep(kTick);
+      co_await closure_node_.Sleep(kTick);
     }
-    if (context_.variables_made && !seat_.variables().attached()) {
+    if (context_.variables_made && !closure_node_.variables().attached()) {
       context_.judge.Violation(
           absl::StrCat("a coordinator begins anew though all servers live: ",
-                       seat_.variables().detached_because()));
+                       closure_node_.variables().detached_because()));
     }
-    co_await seat_.CreateVariables();
+    co_await closure_node_.CreateVariables();
     context_.variables_made = true;
     const std::optional<std::string> text = records().Find(kRestartKey);
     if (!text) co_return;
@@ -128,7 +129,7 @@ class RestartChief {
     if (context_.plant != Plant::kNewNumbers) {
       block_ = records().FindBlock(kRestartKey);
     }
-    context_.world.trace().Add(seat_.Now(), node_.name(), "takes over",
+    context_.world.trace().Add(closure_node_.Now(), node_.name(), "takes over",
                                record_.next, block_ ? block_->first : 0);
   }
 
@@ -143,8 +144,8 @@ class RestartChief {
     context_.progress = "the servers do not take the record";
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
-      status = co_await seat_.variables().Publish();
-      if (!status.ok()) co_await seat_.Sleep(kTick);
+      status = co_await closure_node_.variables().Publish();
+      if (!status.ok()) co_await closure_node_.Sleep(kTick);
     }
     // From now on all servers have it, or a newer one.
     const uint64_t published =
@@ -161,7 +162,7 @@ class RestartChief {
     while (!broken_ && record_.next < end) {
       while (!broken_ && next < end && pending_.size() < window_) {
         co_await Schedule(next++);
-        co_await seat_.Sleep(options_.every);
+        co_await closure_node_.Sleep(options_.every);
       }
       if (!broken_) co_await TakeOne();
       if (random_.Chance(kLooks)) co_await Look();
@@ -175,7 +176,7 @@ class RestartChief {
     queue().EndBlock(block, block.end());
     if (random_.Chance(0.5)) co_await Evaluate();
     // A record is on its way when the next block begins, or it is not.
-    if (random_.Chance(0.5)) co_await seat_.Sleep(kBetweenBlocks);
+    if (random_.Chance(0.5)) co_await closure_node_.Sleep(kBetweenBlocks);
   }
 
   Task<> Schedule(size_t number) {
@@ -207,7 +208,7 @@ class RestartChief {
   Task<> ChangeMap() {
     context_.progress = "the servers do not take a new map";
     if (random_.Chance(kKilledAtMap)) KillSoon();
-    JobVariables& variables = seat_.variables();
+    JobVariables& variables = closure_node_.variables();
     absl::Status status = absl::UnknownError("");
     while (!status.ok()) {
       if (variables.map().Find(kSpareName) == nullptr) {
@@ -222,7 +223,7 @@ class RestartChief {
         std::vector<std::string> names = {kSpareName};
         status = co_await variables.Drop(std::move(names));
       }
-      if (!status.ok()) co_await seat_.Sleep(kTick);
+      if (!status.ok()) co_await closure_node_.Sleep(kTick);
     }
   }
 
@@ -240,11 +241,11 @@ class RestartChief {
     context_.progress = absl::StrCat("closure ", number, " finds no place");
     absl::StatusOr<bool> put = queue().TryPut(closure);
     while (put.ok() && !*put) {
-      co_await seat_.Change();
+      co_await closure_node_.Change();
       put = queue().TryPut(closure);
     }
     if (!put.ok()) co_return Break(put.status());
-    seat_.OnPut(number, closure);
+    closure_node_.OnPut(number, closure);
   }
 
   // In order: what the record accounts for has no holes.
@@ -252,7 +253,7 @@ class RestartChief {
     const Pending oldest = pending_.front();
     context_.progress =
         absl::StrCat("closure ", oldest.number, " does not end");
-    while (!queue().IsDone(*oldest.closure)) co_await seat_.Change();
+    while (!queue().IsDone(*oldest.closure)) co_await closure_node_.Change();
     pending_.pop_front();
     const absl::Status status = queue().StatusOf(*oldest.closure);
     if (!status.ok()) co_return Break(status);
@@ -273,7 +274,7 @@ class RestartChief {
     context_.progress = "Join does not return";
     std::optional<absl::Status> status = queue().TryJoin(last);
     while (!status) {
-      co_await seat_.Change();
+      co_await closure_node_.Change();
       status = queue().TryJoin(last);
     }
     if (!status->ok()) Break(*status);
@@ -281,15 +282,15 @@ class RestartChief {
 
   // Every server has the record of all.
   Task<> AwaitRecord() {
-    for (uint32_t i = 0; i < seat_.client().num_servers(); ++i) {
+    for (uint32_t i = 0; i < closure_node_.client().num_servers(); ++i) {
       context_.progress =
           absl::StrCat("server ", i, " does not get the last record");
       bool all = false;
       while (!all) {
         const absl::StatusOr<StoreReport> report =
-            co_await seat_.client().Status(i);
+            co_await closure_node_.client().Status(i);
         if (report.ok()) all = JudgeReport(context_, i, *report, closures_);
-        if (!all) co_await seat_.Sleep(kTick);
+        if (!all) co_await closure_node_.Sleep(kTick);
       }
     }
   }
@@ -297,23 +298,23 @@ class RestartChief {
   Task<> End() {
     co_await Join();
     if (broken_) co_return;
-    co_await seat_.AwaitWatermark(queue().last_step());
+    co_await closure_node_.AwaitWatermark(queue().last_step());
     co_await AwaitRecord();
     context_.progress = "what there is cannot be read";
-    co_await seat_.ReadTable(0, true);
-    co_await seat_.Rest(kRest);
-    co_await seat_.ReadTable(0, true);
+    co_await closure_node_.ReadTable(0, true);
+    co_await closure_node_.Rest(kRest);
+    co_await closure_node_.ReadTable(0, true);
     context_.judge.CheckAllSucceeded(closures_);
     context_.judge.OnEnd();
     context_.progress = "the dispatcher does not stop";
-    co_await seat_.dispatcher().Stop();
+    co_await closure_node_.dispatcher().Stop();
   }
 
   ClosureContext& context_;
   const ClosureOptions& options_;
   SimNode& node_;
-  ClosureSeat seat_;
-  Random& random_;  // the seat's
+  ClosureNode closure_node_;
+  Random& random_;  // the node's
   const size_t closures_;
   size_t window_ = 1;
   bool broken_ = false;

@@ -3,7 +3,7 @@
 // docs/decisions/021-the-record-rides-on-the-watermark.md.
 #pragma once
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/closure_context.h"
 
 namespace capstan::simulate {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "simulate/strict_map.h"
-#include "transport/sim/sim_fabric.h"
+#include "simulation/sim_fabric.h"
 
 namespace capstan::simulate {
 

@@ -12,7 +12,7 @@ Task<ServerReply> SessionSpy::Serve(ServerCall& call) {
   if (method == Method::kWorkerAttach) {
     const AttachRequest request = DecodeAttachRequest(call.body()).value();
     const uint64_t session = request.session;
-    const uint64_t term = request.office.term;
+    const uint64_t term = request.coordinator_term.term;
     ServerReply reply = co_await inner_.Serve(call);
     if (reply.status.ok()) {
       context_.world.trace().Add(node_.clock().Now(), node_.name(), "session",

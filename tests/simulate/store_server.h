@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "simulate/workload.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

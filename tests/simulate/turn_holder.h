@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "base/task.h"
+#include "base/async/task.h"
 #include "server/store.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

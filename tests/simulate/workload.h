@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "simulate/scenario.h"
-#include "transport/sim/sim_world.h"
+#include "simulation/sim_world.h"
 
 namespace capstan::simulate {
 

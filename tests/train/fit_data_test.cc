@@ -136,14 +136,14 @@ TEST(FitDataTest, ASplitIsValidatedAndNotTrainedOn) {
     Recording(std::mutex& mutex, std::set<std::int64_t>& trained,
               std::set<std::int64_t>& validated)
         : mutex_(mutex), trained_(trained), validated_(validated) {}
-    void Train(WorkerContext& worker, const ModelOrder& order,
+    void Train(WorkerContext& worker, const StepConfig& order,
                const NextBatch& next,
                std::span<const std::unique_ptr<MetricState>> metrics,
                StepReport& report) override {
       LinearReplica::Train(worker, order, Into(next, trained_), metrics,
                            report);
     }
-    void Evaluate(WorkerContext& worker, const ModelOrder& order,
+    void Evaluate(WorkerContext& worker, const StepConfig& order,
                   const NextBatch& next,
                   std::span<const std::unique_ptr<MetricState>> metrics,
                   StepReport& report) override {

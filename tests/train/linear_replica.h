@@ -21,7 +21,7 @@ namespace capstan::testing {
 inline constexpr std::int64_t kFeatures = 3;
 
 // The weight of each example of a batch.
-inline std::vector<float> WeightsOf(const ModelOrder& order,
+inline std::vector<float> WeightsOf(const StepConfig& order,
                                     const Example& batch) {
   const Tensor y = batch[order.target];
   std::vector<float> weights(y.Values<float>().size(), 1);
@@ -92,7 +92,7 @@ class LinearReplica : public ModelReplica {
             {.spec = {.name = b_, .shape = {1}, .initializer = Constant{0.5}}}};
   }
 
-  void Train(WorkerContext& worker, const ModelOrder& order,
+  void Train(WorkerContext& worker, const StepConfig& order,
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> metrics,
              StepReport& report) override {
@@ -108,7 +108,7 @@ class LinearReplica : public ModelReplica {
     }
   }
 
-  void Evaluate(WorkerContext& worker, const ModelOrder& order,
+  void Evaluate(WorkerContext& worker, const StepConfig& order,
                 const NextBatch& next,
                 std::span<const std::unique_ptr<MetricState>> metrics,
                 StepReport& report) override {
@@ -118,7 +118,7 @@ class LinearReplica : public ModelReplica {
     }
   }
 
-  void Predict(WorkerContext& worker, const ModelOrder& order,
+  void Predict(WorkerContext& worker, const StepConfig& order,
                const NextBatch& next,
                const std::function<void(Tensor)>& give) override {
     const std::vector<Tensor> values = Read(worker);
@@ -136,7 +136,7 @@ class LinearReplica : public ModelReplica {
   }
 
   static std::vector<float> Measure(
-      const std::vector<Tensor>& values, const ModelOrder& order,
+      const std::vector<Tensor>& values, const StepConfig& order,
       const Example& batch, const std::vector<float>& weights,
       std::span<const std::unique_ptr<MetricState>> metrics,
       StepReport& report) {

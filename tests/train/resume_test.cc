@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/posix_file_system.h"
+#include "base/file/posix_file_system.h"
 #include "checkpoint/directory.h"
 #include "checkpoint/training_place.h"
 #include "testing/temp_dir.h"

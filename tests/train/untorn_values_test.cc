@@ -37,7 +37,7 @@ class EvenReplica : public ModelReplica {
             {.spec = {.name = "even/b", .shape = {kRows, 2}},
              .initial = Tensor::Zeros(DType::kF32, {kRows, 2})}};
   }
-  void Train(WorkerContext& worker, const ModelOrder& /*order*/,
+  void Train(WorkerContext& worker, const StepConfig& /*order*/,
              const NextBatch& next,
              std::span<const std::unique_ptr<MetricState>> /*metrics*/,
              StepReport& report) override {
@@ -56,11 +56,11 @@ class EvenReplica : public ModelReplica {
       report.weight_sum += 1;
     }
   }
-  void Evaluate(WorkerContext& /*worker*/, const ModelOrder& /*order*/,
+  void Evaluate(WorkerContext& /*worker*/, const StepConfig& /*order*/,
                 const NextBatch& /*next*/,
                 std::span<const std::unique_ptr<MetricState>> /*metrics*/,
                 StepReport& /*report*/) override {}
-  void Predict(WorkerContext& /*worker*/, const ModelOrder& /*order*/,
+  void Predict(WorkerContext& /*worker*/, const StepConfig& /*order*/,
                const NextBatch& /*next*/,
                const std::function<void(Tensor)>& /*give*/) override {}
 

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/open_folder.h"
-#include "checkpoint/safetensors.h"
+#include "base/file/open_folder.h"
+#include "checkpoint/tensor_file/safetensors.h"
 #include "testing/temp_dir.h"
 #include "train/linear_model.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 #include "transport/context_shutdown.h"
 #include "transport/inproc/inproc_connection.h"
 #include "transport/stream.h"

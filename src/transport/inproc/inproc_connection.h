@@ -9,9 +9,9 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 #include "base/bytes.h"
-#include "base/task.h"
-#include "base/waiter.h"
 #include "transport/inproc/inproc_pipe.h"
 
 namespace capstan {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/io_thread.h"
-#include "base/run_on.h"
+#include "base/async/io_thread.h"
+#include "base/async/run_on.h"
 #include "testing/status_matchers.h"
 #include "transport/inproc/inproc_acceptor.h"
 

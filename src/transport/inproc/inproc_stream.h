@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/task.h"
+#include "base/async/task.h"
 #include "transport/inproc/inproc_connection.h"
 #include "transport/stream.h"
 

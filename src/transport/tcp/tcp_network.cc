@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/event.h"
-#include "base/open_files.h"
+#include "base/async/event.h"
+#include "base/file/open_files.h"
 #include "base/refusal.h"
 #include "base/status.h"
 #include "transport/deadline_queue.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "transport/stream.h"
 #include "transport/tcp/peer_user.h"
 

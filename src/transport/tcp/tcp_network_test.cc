@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/io_thread.h"
-#include "base/real_clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "testing/status_matchers.h"
 #include "transport/tcp/address.h"
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/io_thread.h"
-#include "base/real_clock.h"
+#include "base/async/io_thread.h"
+#include "base/async/real_clock.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
 #include "transport/tcp/peer_user.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "transport/tls/openssl.h"
 
 namespace capstan {

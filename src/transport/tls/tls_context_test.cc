@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/real_clock.h"
+#include "base/async/real_clock.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
 #include "testing/test_certificates.h"

@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "base/task.h"
-#include "base/waiter.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
+#include "base/async/waiter.h"
 #include "transport/context_shutdown.h"
 #include "transport/deadline_queue.h"
 #include "transport/stream.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
+#include "base/async/clock.h"
 #include "transport/tls/openssl.h"
 #include "transport/tls/tls_context.h"
 

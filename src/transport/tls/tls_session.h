@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/async/clock.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "transport/tls/openssl.h"
 #include "transport/tls/tls_buffer.h"
 #include "transport/tls/tls_credentials.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/async/real_clock.h"
 #include "base/random.h"
-#include "base/real_clock.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"

@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
-#include "base/task.h"
+#include "base/async/clock.h"
+#include "base/async/task.h"
 #include "transport/stream.h"
 #include "transport/tls/tls_context.h"
 

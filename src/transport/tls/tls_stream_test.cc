@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/sim_clock.h"
+#include "simulation/sim_clock.h"
 #include "testing/pattern.h"
 #include "testing/status_matchers.h"
 #include "testing/stream_contract.h"

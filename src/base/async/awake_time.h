@@ -1,0 +1,50 @@
+// How long this process has waited for something while it was running.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/async/clock.h"
+
+namespace capstan {
+
+// A process that is stopped (SIGSTOP, a frozen container, a machine that swaps)
+// sees the clock leap when it continues. Whoever it waited for may have
+// answered meanwhile, and it has not looked yet, so a leap is not silence: of
+// the time between two looks at most `longest` counts. Look more often than
+// that. Not thread-safe.
+class AwakeTime {
+ public:
+  AwakeTime(Duration longest, MonotonicTime now,
+            Duration elapsed = Duration::zero())
+      : longest_(longest), elapsed_(elapsed), last_look_(now) {}
+
+  void Restart(MonotonicTime now) {
+    Look(now);
+    elapsed_ = Duration::zero();
+  }
+
+  // Adds what has passed since the last look, and returns the sum.
+  Duration Look(MonotonicTime now) {
+    elapsed_ = At(now);
+    if (now - last_look_ > longest_) continued_ = now;
+    last_look_ = now;
+    return elapsed_;
+  }
+
+  Duration elapsed() const { return elapsed_; }
+  // When a look last found that the process had been stopped, if ever.
+  std::optional<MonotonicTime> continued() const { return continued_; }
+  // What Look would return.
+  Duration At(MonotonicTime now) const {
+    return elapsed_ + std::min<Duration>(now - last_look_, longest_);
+  }
+
+ private:
+  Duration longest_;
+  Duration elapsed_;
+  MonotonicTime last_look_;
+  std::optional<MonotonicTime> continued_;
+};
+
+}  // namespace capstan

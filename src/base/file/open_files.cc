@@ -1,0 +1,36 @@
+#include "base/file/open_files.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace capstan {
+
+void RaiseOpenFileLimit() {
+  // More sockets than a task may have connections. Not without limit: some
+  // programs that a user's code starts close every number up to it.
+  constexpr rlim_t kEnough = 65'536;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (limit.rlim_cur >= std::min(kEnough, limit.rlim_max)) return;
+  limit.rlim_cur = std::min(kEnough, limit.rlim_max);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string OpenFilesRemedy(int error) {
+  if (error == ENFILE) {
+    return " (all processes of this machine together: run, as root, sysctl -w "
+           "fs.file-max=4000000)";
+  }
+  rlimit limit = {};
+  if (error != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
+  return fmt::format(
+      " (the limit of this process is {}; raise it: nofile in "
+      "/etc/security/limits.conf, LimitNOFILE= of systemd, or --ulimit nofile "
+      "of the container)",
+      limit.rlim_cur);
+}
+
+}  // namespace capstan

@@ -1,0 +1,64 @@
+// A file of named tensors that anyone may have written, read piece by piece.
+//
+// Functions block. Errors name the file, and the tensor if it is about one.
+// What does not fit together is DataLoss; InvalidArgument is for what Capstan
+// does not have. A tensor of such a dtype is listed, and only reading it fails.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/file/file_system.h"
+#include "checkpoint/tensor_file/tensor_source.h"
+
+namespace capstan {
+
+class TensorFile : public TensorSource {
+ public:
+  // As errors call it.
+  const std::string& path() const { return path_; }
+  // Each name once.
+  const std::vector<FileTensor>& tensors() const { return tensors_; }
+  // Null if there is none. Lives as long as this.
+  const FileTensor* Find(std::string_view tensor) const;
+
+  // NotFound if there is no such tensor, InvalidArgument if it is unreadable.
+  absl::Status Read(std::string_view tensor, const Take& take) const final;
+
+ protected:
+  TensorFile(std::string_view path, std::vector<FileTensor> tensors);
+
+  // As Read, of tensors()[index], but for the context of errors and for what
+  // bools are.
+  virtual absl::Status ReadTensor(size_t index, const Take& take) const = 0;
+
+ private:
+  const std::string path_;
+  const std::vector<FileTensor> tensors_;
+  std::map<std::string_view, size_t> index_;  // of the tensors, by name
+};
+
+enum class TensorFormat { kSafetensors, kNpz };
+
+// By the suffix, .safetensors or .npz. InvalidArgument for another.
+absl::StatusOr<TensorFormat> TensorFormatOf(std::string_view path);
+
+// Reads which tensors `file` has; `path` is how errors call it.
+absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensorFile(
+    std::unique_ptr<ReadableFile> file, std::string_view path,
+    TensorFormat format);
+
+// The same of one format. NumPy's .npz is a zip archive of .npy files, whose
+// checksums are compared; other members are ignored. An array in Fortran order
+// is in memory as a whole while it is read.
+absl::StatusOr<std::unique_ptr<TensorFile>> OpenSafetensors(
+    std::unique_ptr<ReadableFile> file, std::string_view path);
+absl::StatusOr<std::unique_ptr<TensorFile>> OpenNpz(
+    std::unique_ptr<ReadableFile> file, std::string_view path);
+
+}  // namespace capstan

@@ -1,0 +1,24 @@
+// Makes other values what the servers hold, all at once. Blocks, on a thread of
+// the caller's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "coordinator/checkpoint/plan_restore.h"
+#include "coordinator/checkpoint/stage_tensors.h"
+#include "coordinator/coordinator_impl.h"
+
+namespace capstan {
+
+// While nothing runs: calls `stage`, which is to stage all copies of `plan`,
+// and commits what was staged. If that fails, what was staged is dropped, and
+// nothing has changed. `restore_id` is random and not 0. The caller holds
+// coordinator_impl.changing.
+absl::Status ReplaceValues(
+    CoordinatorMaker::Impl& coordinator_impl, const RestorePlan& plan,
+    uint64_t map_version, uint64_t restore_id,
+    const std::function<absl::Status(const StageTarget& target)>& stage);
+
+}  // namespace capstan

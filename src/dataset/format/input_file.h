@@ -1,0 +1,25 @@
+// The files of a user's data. They are anywhere and behind symbolic links,
+// which the trees of base/file/file_system.h refuse on purpose; so this file
+// asks the operating system itself, and is the only one of the folder that
+// does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/file/file_system.h"
+
+namespace capstan {
+
+// The files that a pattern with *, ? and [...] matches, sorted. NotFound if
+// there are none.
+absl::StatusOr<std::vector<std::string>> MatchFiles(const std::string& pattern);
+
+// Opens a file to be read. NotFound, PermissionDenied, FailedPrecondition if it
+// is a directory; the message names it.
+absl::StatusOr<std::unique_ptr<ReadableFile>> OpenInputFile(
+    const std::string& path);
+
+}  // namespace capstan

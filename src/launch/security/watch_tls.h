@@ -1,0 +1,19 @@
+// Takes up new certificates while a task runs.
+#pragma once
+
+#include "base/async/clock.h"
+#include "base/async/task.h"
+#include "base/log.h"
+#include "transport/tls/tls_context.h"
+
+namespace capstan {
+
+// Looks at the files of `context` every `interval`, and has them read again
+// when they have changed, with a line in the log. Files that are broken, or do
+// not belong together yet, change nothing: that is one warning, and they are
+// tried again. Runs on `executor` until its context is destroyed; `clock` and
+// `context` must live as long.
+Task<> WatchTls(Clock& clock, Executor executor, Logger logger,
+                TlsContext& context, Duration interval);
+
+}  // namespace capstan

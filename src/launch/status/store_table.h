@@ -1,0 +1,18 @@
+// What parameter servers hold and have done, as text for people.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/status/ask_status.h"
+
+namespace capstan {
+
+// A line for each server; "" if none holds a variable.
+std::string StoresTable(const std::vector<ServerStore>& stores);
+
+// A line for each shard of each variable.
+std::string VariablesTable(const std::vector<ServerStore>& stores);
+
+}  // namespace capstan

@@ -1,0 +1,13 @@
+// A day for people to read.
+#pragma once
+
+#include <string>
+
+#include "base/async/clock.h"
+
+namespace capstan {
+
+// "2027-11-16", in UTC.
+std::string DateText(WallTime time);
+
+}  // namespace capstan

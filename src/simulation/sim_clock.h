@@ -1,0 +1,65 @@
+// Virtual time: a queue of events that happen in an order fixed by their times,
+// and by who was scheduled first where the times are equal. Time stands still
+// while code runs and jumps from event to event, so a simulated hour costs no
+// more than what happens in it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "base/async/clock.h"
+
+namespace capstan {
+
+// Used from one thread alone, unlike other clocks. Its timers may be used on
+// any number of executors, all of which that thread runs. Must outlive them.
+class SimClock final : public Clock {
+ public:
+  // Names an event that has not happened yet.
+  struct EventId {
+    MonotonicTime time = kNever;
+    uint64_t sequence = 0;
+    auto operator<=>(const EventId&) const = default;
+  };
+
+  // Wall time begins at `wall_start`, monotonic time at one second.
+  explicit SimClock(WallTime wall_start = DefaultWallStart());
+  ~SimClock() override;
+
+  MonotonicTime Now() const override { return now_; }
+  WallTime WallNow() const override;
+  std::unique_ptr<Timer> NewTimer(const Executor& executor) override;
+
+  // Makes `event` happen at `time`, or now (that is, in the next RunNext) if
+  // that has passed. It may schedule and cancel others.
+  EventId Schedule(MonotonicTime time, std::function<void()> event);
+  EventId ScheduleAfter(Duration delay, std::function<void()> event);
+
+  // Calls an event off. False if it has happened or was called off already.
+  bool Cancel(EventId id);
+
+  // The time of the next event; kNever if there is none.
+  MonotonicTime NextTime() const;
+
+  // Moves time to the next event and makes it happen. False if there is none.
+  bool RunNext();
+
+  // Moves time forward to `time`; no event may be due before it.
+  void AdvanceTo(MonotonicTime time);
+
+ private:
+  // 2023-11-14 22:13:20 UTC, which people recognise in a log.
+  static WallTime DefaultWallStart() {
+    return WallTime(std::chrono::seconds(1'700'000'000));
+  }
+
+  const WallTime wall_start_;
+  MonotonicTime now_;
+  uint64_t next_sequence_ = 1;
+  std::map<EventId, std::function<void()>> events_;
+};
+
+}  // namespace capstan

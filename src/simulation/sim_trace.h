@@ -1,0 +1,48 @@
+// What happened in a simulated run: a hash of every event, by which two runs
+// are compared, and on request a text for people.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string_view>
+
+#include "base/async/clock.h"
+#include "base/hash.h"
+
+namespace capstan {
+
+// Everything added must be the same in every run of a seed, with every
+// compiler: virtual times, names, numbers; never addresses of memory, real
+// time or the order of a hash table. Used from one thread.
+class SimTrace {
+ public:
+  // Writes a line of text per event to `text`, unless it is null; it must
+  // outlive the trace.
+  explicit SimTrace(std::ostream* text) : text_(text) {}
+
+  // Adds an event: when, on which node, what, and two numbers such as sizes.
+  void Add(MonotonicTime time, std::string_view node, std::string_view what,
+           uint64_t first = 0, uint64_t second = 0);
+
+  // Adds a number to the hash alone: for events too frequent to print.
+  void AddNumber(uint64_t number) { hasher_.Add(number); }
+
+  // Adds a line to the text alone: for what explains a run but may change its
+  // wording, such as log messages.
+  void AddText(MonotonicTime time, std::string_view node,
+               std::string_view text);
+
+  // Whether AddText is of any use.
+  bool has_text() const { return text_ != nullptr; }
+
+  // The hash of all that was added so far.
+  uint64_t Digest() const { return hasher_.Digest(); }
+  uint64_t events() const { return events_; }
+
+ private:
+  Hasher hasher_;
+  uint64_t events_ = 0;
+  std::ostream* const text_;
+};
+
+}  // namespace capstan

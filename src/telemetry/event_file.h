@@ -1,0 +1,105 @@
+// Files that TensorBoard shows: curves, distributions, text and
+// hyperparameters of a run.
+//
+//   auto events = EventFile::Create(files, "logs/train", clock,
+//                                   {.host = "node1", .process = 4711});
+//   CAPSTAN_RETURN_IF_ERROR((*events)->Scalar("loss", step, loss));
+//   CAPSTAN_RETURN_IF_ERROR((*events)->Flush());
+//
+// TensorBoard takes the directory, from `logs` on, as the name of the run, and
+// reads a file while it grows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/async/clock.h"
+#include "base/file/file_system.h"
+#include "telemetry/event.h"
+#include "telemetry/value_histogram.h"
+
+namespace capstan {
+
+// Who writes an event file: part of its name.
+struct EventFileWriter {
+  // What is not a letter, a digit, '.', '-' or '_' becomes '_'.
+  std::string host;
+  int64_t process = 0;
+};
+
+// Not thread-safe. `files` and `clock` must outlive it.
+//
+// The methods that add something keep it in memory and write when that is more
+// than 64 KiB; Flush writes it at once. What they add has the time of the call.
+// Their errors are those of FileSystem and name the file; after one the file
+// is lost (see WritableFile) and every further write fails.
+class EventFile {
+ public:
+  // Creates a file in `directory`, which is made if it is missing, with those
+  // above it. Its name is events.out.tfevents.SECONDS.HOST.PROCESS.N, where N
+  // is the first number that is not taken: no file is ever added to. Readable
+  // for its owner alone, as all files of FileSystem.
+  static absl::StatusOr<std::unique_ptr<EventFile>> Create(
+      FileSystem& files, std::string_view directory, const Clock& clock,
+      const EventFileWriter& writer);
+
+  // Writes what is in memory, ignoring errors: Flush first to see them.
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  // The run goes on from `step` on, which it has been at before, maybe in other
+  // files: TensorBoard drops what it has of that and later steps. (Of all tags,
+  // so they should count the same.)
+  absl::Status Restart(int64_t step);
+
+  // A point of the curve `tag`. TensorBoard keeps single precision.
+  absl::Status Scalar(std::string_view tag, int64_t step, double value);
+
+  // How values are spread at `step`; see SpreadOf for what is not finite.
+  absl::Status Histogram(std::string_view tag, int64_t step,
+                         std::span<const float> values);
+  absl::Status Histogram(std::string_view tag, int64_t step,
+                         const ValueHistogram& histogram);
+
+  // Text in Markdown.
+  absl::Status Text(std::string_view tag, int64_t step, std::string_view text);
+
+  // The hyperparameters that the run is started with and the scalars that it
+  // is judged by, for the table of TensorBoard's HPARAMS page. Once for each
+  // run; EndHParams says how the run ended.
+  absl::Status HParams(const std::map<std::string, HParamValue>& hparams,
+                       std::span<const HParamMetric> metrics);
+  absl::Status EndHParams(HParamsOutcome end);
+
+  // Writes what is in memory, for readers to see. Not durable: curves are not
+  // worth waiting for the disk.
+  absl::Status Flush();
+
+  // The file, as a path of `files`.
+  const std::string& path() const { return path_; }
+
+ private:
+  EventFile(std::string path, std::unique_ptr<WritableFile> file,
+            const Clock& clock);
+
+  double WallSeconds() const;
+  absl::Status Add(int64_t step, const ProtoWriter& value);
+
+  const std::string path_;
+  const Clock& clock_;
+  const std::unique_ptr<WritableFile> file_;
+  std::string buffer_;  // records, not written yet
+};
+
+// Adds `data` to `buffer` as a TFRecord: u64 length, u32 masked CRC-32C of the
+// length, the data, u32 masked CRC-32C of the data, all little-endian. Pure.
+void AppendRecord(std::string_view data, std::string& buffer);
+
+}  // namespace capstan

@@ -1,0 +1,35 @@
+// What Fit, Evaluate and Predict show, and where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "capstan/callback.h"
+#include "capstan/trainer.h"
+
+namespace capstan {
+
+// TerminalOptions with nothing left open.
+struct Terminal {
+  std::ostream* out = nullptr;
+  bool is_terminal = false;
+  bool color = false;
+  std::size_t width = 80;
+  std::function<std::int64_t()> now;
+};
+Terminal ResolveTerminal(const TerminalOptions& options);
+
+// "loss" and the metrics, in the order in which they are shown.
+std::vector<std::string> MetricNames(const StepConfig& order);
+
+// The callbacks, and one that shows the progress as `verbose` says, unless
+// there is one.
+std::vector<CallbackHandle> WithDisplay(std::vector<CallbackHandle> callbacks,
+                                        Verbose verbose,
+                                        const TerminalOptions& terminal);
+
+}  // namespace capstan
