@@ -9,7 +9,7 @@
 #include "membership/membership_service.h"
 #include "server/parameter_service.h"
 #include "simulate/cluster.h"
-#include "simulate/faulty_parameters.h"
+#include "simulate/digits/faulty_parameters.h"
 #include "simulate/turn_holder.h"
 #include "transport/server.h"
 #include "wire/probe_service.h"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "simulate/closures.h"
-#include "simulate/durable_log.h"
-#include "simulate/exact_digits.h"
-#include "simulate/request_reply.h"
+#include "simulate/closures/closures.h"
+#include "simulate/digits/exact_digits.h"
+#include "simulate/logs/durable_log.h"
+#include "simulate/requests/request_reply.h"
 
 namespace capstan::simulate {
 namespace {

@@ -1,0 +1,18 @@
+// The same training in one process, without a fault: what synchronous rounds
+// must give, to the last bit.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "simulate/digits/digit_variables.h"
+
+namespace capstan::simulate {
+
+// The values of `drift` after `rounds`, each of which has the slots of its
+// updates in the order in which they are to be added up. Pure.
+std::vector<float> ReplayDrift(const DigitVariables& variables,
+                               std::span<const std::vector<size_t>> rounds);
+
+}  // namespace capstan::simulate

@@ -1,0 +1,16 @@
+// The client of the request_reply workload: calls servers, and shows the judge
+// what it gets.
+#pragma once
+
+#include "simulate/requests/request_context.h"
+#include "simulation/sim_world.h"
+
+namespace capstan::simulate {
+
+// The client's program: callers call random servers until the load is over;
+// then every server must answer once, and the channels are closed. Sets `done`
+// then. `context` and `network` must outlive it.
+Task<> RunRequestClient(RequestContext& context, SimNode& node,
+                        Network& network, size_t index, bool& done);
+
+}  // namespace capstan::simulate

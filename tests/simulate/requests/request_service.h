@@ -1,0 +1,43 @@
+// The server of the request_reply workload: answers as the plan says.
+#pragma once
+
+#include <cstddef>
+
+#include "simulate/requests/request_context.h"
+#include "simulation/sim_world.h"
+#include "wire/service.h"
+
+namespace capstan::simulate {
+
+// Lives outside of its node, which may crash under it.
+class RequestService final : public Service {
+ public:
+  // `context` and `node` must outlive the service.
+  RequestService(RequestContext& context, SimNode& node, size_t index)
+      : context_(context), node_(node), index_(index) {}
+
+  Task<ServerReply> Serve(ServerCall& call) override;
+
+ private:
+  Task<ServerReply> ServeOnce(ServerCall& call);
+  // Checks the head; false if it is not worth serving.
+  bool CheckHead(ServerCall& call, const RequestPlan& plan);
+  Task<absl::Status> Receive(ServerCall& call, const RequestPlan& plan);
+  Task<absl::Status> ReceiveAll(ServerCall& call, const RequestPlan& plan);
+  Task<absl::Status> ReceiveParts(ServerCall& call, const RequestPlan& plan,
+                                  size_t attachments);
+  Task<> Wait(ServerCall& call, const RequestPlan& plan);
+  ServerReply Answer(const RequestPlan& plan);
+
+  RequestContext& context_;
+  SimNode& node_;
+  const size_t index_;
+};
+
+// The server's program: serves, now and then stops in order and starts again,
+// and in the end checks that it is at rest. Sets `done` then.
+Task<> RunRequestServer(RequestContext& context, SimNode& node,
+                        Network& network, RequestService& service, size_t index,
+                        bool& done);
+
+}  // namespace capstan::simulate
