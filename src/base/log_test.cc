@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/log_capture.h"
+#include "testing/log_capture.h"
 #include "testing/status_matchers.h"
 
 // A type whose formatting is counted, to see that a silent logger formats

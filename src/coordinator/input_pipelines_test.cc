@@ -8,9 +8,9 @@
 
 #include "base/async/event.h"
 #include "base/async/run_on.h"
-#include "base/log_capture.h"
 #include "coordinator/dispatcher.h"
 #include "simulation/sim_clock.h"
+#include "testing/log_capture.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

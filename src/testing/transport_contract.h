@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "base/log_capture.h"
 #include "testing/contract_service.h"
+#include "testing/log_capture.h"
 #include "testing/raw_peer.h"
 #include "testing/test_client.h"
 #include "testing/transport_world.h"

@@ -13,7 +13,7 @@
 #include "base/async/event.h"
 #include "base/async/real_clock.h"
 #include "base/async/run_on.h"
-#include "base/log_capture.h"
+#include "testing/log_capture.h"
 #include "testing/status_matchers.h"
 
 namespace capstan {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/log_capture.h"
 #include "capstan/cluster_spec.h"
 #include "membership/member.h"
 #include "membership/roster.h"
 #include "simulation/sim_world.h"
+#include "testing/log_capture.h"
 
 namespace capstan::testing {
 

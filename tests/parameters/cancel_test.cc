@@ -12,7 +12,6 @@
 
 #include "base/async/cancellation.h"
 #include "client/lookup.h"
-#include "client/slice.h"
 #include "parameters/helpers.h"
 #include "testing/gate.h"
 #include "transport/peer_channel.h"
@@ -167,7 +166,6 @@ TEST_F(CancelTest, BeforeItBegins) {
   expect("SetWatermark", worker_->SetWatermark({}, updates));
   expect("Status", worker_->Status(0, time, c));
   expect("LookupRows", LookupRows(*worker_, id_, {1}, reads));
-  expect("ReadSlice", ReadSlice(*worker_, id_, {}, reads));
   // Even a call that would be refused for what it is.
   expect("a wrong size", PullAndFree(*worker_, id_, kSize + 1, reads));
   EXPECT_EQ(Requests(), before);

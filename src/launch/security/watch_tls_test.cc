@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "base/async/real_clock.h"
-#include "base/log_capture.h"
 #include "launch/security/make_certificates.h"
 #include "launch/security/tls_directory.h"
 #include "simulation/sim_clock.h"
+#include "testing/log_capture.h"
 #include "testing/status_matchers.h"
 #include "testing/temp_dir.h"
 

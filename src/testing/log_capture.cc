@@ -1,4 +1,4 @@
-#include "base/log_capture.h"
+#include "testing/log_capture.h"
 
 #include <spdlog/sinks/base_sink.h>
 
