@@ -2,6 +2,8 @@
 #
 #   JOBS=4           compile jobs at once (default: one per core)
 #   SETUP=:          do not look for, or install, Debian packages
+#   BASE=COMMIT      what lint and check compare with (default: where HEAD left
+#                    origin/main)
 JOBS ?= $(shell nproc)
 SETUP ?= tools/setup
 SEEDS ?= 1000
@@ -14,10 +16,11 @@ build = cmake --preset $(1) >/dev/null && \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-formats test-slurm test-torch2 debug asan tsan \
-        simulate chaos bench bench-tensorflow fuzz format lint clean
+        simulate chaos bench bench-tensorflow fuzz format lint check \
+        build-report clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s%s\n", $$1, $$2}' \
 	  $(MAKEFILE_LIST)
 
 demo: ## Fashion-MNIST on a local cluster, whose tasks are killed meanwhile
@@ -63,7 +66,7 @@ simulate: ## seeded faults in virtual time (SEEDS=1000 SCENARIO=file)
 
 chaos: ## real processes killed at random (TIME=600 seconds)
 	@$(SETUP)
-	@$(call build,release)
+	@$(call build,release,capstan custom_loop train_program)
 	@tools/chaos build/release/bin $(if $(filter command line,$(origin TIME)),\
 	  --time $(TIME))
 
@@ -74,7 +77,7 @@ bench-tensorflow: ## beside TensorFlow 2.15, which it gets from PyPI
 
 bench: ## the benchmarks; figures in runs/bench/*.json
 	@$(SETUP)
-	@$(call build,release)
+	@$(call build,release,benchmarks)
 	@mkdir -p runs/bench
 	@set -e; for program in build/release/bin/bench_*; do \
 	  echo "$$program"; \
@@ -93,9 +96,17 @@ format: ## format all sources
 	@$(SETUP) --lint
 	@tools/format
 
-lint: ## format, clang build, clang-tidy of changed files (ALL=1: all)
+lint: ## format, clang, clang-tidy of what changed (BASE=commit, ALL=1)
 	@$(SETUP) --lint
-	@tools/lint -j $(JOBS) $(if $(ALL),--all)
+	@tools/lint -j $(JOBS) \
+	  $(if $(ALL),--all,$(if $(BASE),--since $(BASE)))
+
+check: ## before sending: lint, and tests of what changed under asan, tsan
+	@$(SETUP) --lint
+	@tools/check -j $(JOBS) $(if $(BASE),--since $(BASE))
+
+build-report: ## where the time of the release build went
+	@tools/build_report
 
 clean: ## delete build/
 	@rm -rf build

@@ -1,4 +1,4 @@
-# Tests of the repository itself: the layers and the package.
+# Tests of the repository itself: the layers, its tools and the package.
 # They ask nothing of the sanitizers, which would only slow them down.
 if(CAPSTAN_SANITIZE)
   return()
@@ -8,9 +8,11 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME layers
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_layers.py)
 
-add_test(NAME check_layers_test
-  COMMAND ${Python3_EXECUTABLE}
-          ${PROJECT_SOURCE_DIR}/tools/check_layers_test.py)
+foreach(name affected_tests_test build_report_test changed_files_test
+        check_layers_test)
+  add_test(NAME ${name}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/${name}.py)
+endforeach()
 
 add_test(NAME package_test
   COMMAND ${CMAKE_COMMAND}
