@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -23,11 +24,13 @@ namespace {
 struct Rule {
   static constexpr size_t kSlots = 2;
 
-  explicit Rule(const float* scalars)
-      : rate(Set(scalars[0])),
-        rho(Set(scalars[1])),
-        rest(Set(scalars[2])),
-        epsilon(Set(scalars[3])) {}
+  using Scalars = AdadeltaScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : rate(Set(scalars.rate)),
+        rho(Set(scalars.rho)),
+        rest(Set(scalars.rest)),
+        epsilon(Set(scalars.epsilon)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& mean_square = slots[0];
@@ -73,10 +76,11 @@ class AdadeltaUpdater final : public KernelUpdater {
         rule_(rule) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate), static_cast<float>(rule_.rho),
-            static_cast<float>(1 - rule_.rho),
-            static_cast<float>(rule_.epsilon)};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return AdadeltaScalars{.rate = static_cast<float>(rate),
+                           .rho = static_cast<float>(rule_.rho),
+                           .rest = static_cast<float>(1 - rule_.rho),
+                           .epsilon = static_cast<float>(rule_.epsilon)};
   }
 
   const Adadelta rule_;

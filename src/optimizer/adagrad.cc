@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -22,8 +23,10 @@ namespace {
 struct Rule {
   static constexpr size_t kSlots = 1;
 
-  explicit Rule(const float* scalars)
-      : rate(Set(scalars[0])), epsilon(Set(scalars[1])) {}
+  using Scalars = AdagradScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : rate(Set(scalars.rate)), epsilon(Set(scalars.epsilon)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& accumulator = slots[0];
@@ -61,8 +64,9 @@ class AdagradUpdater final : public KernelUpdater {
         epsilon_(static_cast<float>(rule.epsilon)) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate), epsilon_};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return AdagradScalars{.rate = static_cast<float>(rate),
+                          .epsilon = epsilon_};
   }
 
   const float epsilon_;

@@ -21,6 +21,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -30,15 +31,17 @@ template <bool kAmsgrad>
 struct Rule {
   static constexpr size_t kSlots = kAmsgrad ? 3 : 2;
 
-  explicit Rule(const float* scalars)
-      : beta1(Set(scalars[0])),
-        rest1(Set(scalars[1])),
-        beta2(Set(scalars[2])),
-        rest2(Set(scalars[3])),
-        step(Set(scalars[4])),
-        correction(Set(scalars[5])),
-        epsilon(Set(scalars[6])),
-        kept(Set(scalars[7])) {}
+  using Scalars = AdamScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : beta1(Set(scalars.beta1)),
+        rest1(Set(scalars.rest1)),
+        beta2(Set(scalars.beta2)),
+        rest2(Set(scalars.rest2)),
+        step(Set(scalars.step)),
+        correction(Set(scalars.correction)),
+        epsilon(Set(scalars.epsilon)),
+        kept(Set(scalars.kept)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& m = slots[0];
@@ -98,18 +101,19 @@ class AdamUpdater final : public KernelUpdater {
         rule_(rule) {}
 
  private:
-  Scalars Prepare(const OptimizerState& state, double rate) const override {
+  RuleScalars Prepare(const OptimizerState& state, double rate) const override {
     const double t = static_cast<double>(state.updates) + 1;
     const double step = rate / (1 - std::pow(rule_.beta1, t));
     const double correction = 1 / std::sqrt(1 - std::pow(rule_.beta2, t));
-    return {static_cast<float>(rule_.beta1),
-            static_cast<float>(1 - rule_.beta1),
-            static_cast<float>(rule_.beta2),
-            static_cast<float>(1 - rule_.beta2),
-            static_cast<float>(step),
-            static_cast<float>(correction),
-            static_cast<float>(rule_.epsilon),
-            static_cast<float>(1 - rate * rule_.weight_decay)};
+    return AdamScalars{
+        .beta1 = static_cast<float>(rule_.beta1),
+        .rest1 = static_cast<float>(1 - rule_.beta1),
+        .beta2 = static_cast<float>(rule_.beta2),
+        .rest2 = static_cast<float>(1 - rule_.beta2),
+        .step = static_cast<float>(step),
+        .correction = static_cast<float>(correction),
+        .epsilon = static_cast<float>(rule_.epsilon),
+        .kept = static_cast<float>(1 - rate * rule_.weight_decay)};
   }
 
   const AdamW rule_;

@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -22,12 +23,14 @@ namespace {
 struct Rule {
   static constexpr size_t kSlots = 2;
 
-  explicit Rule(const float* scalars)
-      : beta1(Set(scalars[0])),
-        rest1(Set(scalars[1])),
-        beta2(Set(scalars[2])),
-        step(Set(scalars[3])),
-        epsilon(Set(scalars[4])) {}
+  using Scalars = AdamaxScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : beta1(Set(scalars.beta1)),
+        rest1(Set(scalars.rest1)),
+        beta2(Set(scalars.beta2)),
+        step(Set(scalars.step)),
+        epsilon(Set(scalars.epsilon)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& m = slots[0];
@@ -69,13 +72,14 @@ class AdamaxUpdater final : public KernelUpdater {
         rule_(rule) {}
 
  private:
-  Scalars Prepare(const OptimizerState& state, double rate) const override {
+  RuleScalars Prepare(const OptimizerState& state, double rate) const override {
     const double t = static_cast<double>(state.updates) + 1;
-    return {static_cast<float>(rule_.beta1),
-            static_cast<float>(1 - rule_.beta1),
-            static_cast<float>(rule_.beta2),
-            static_cast<float>(rate / (1 - std::pow(rule_.beta1, t))),
-            static_cast<float>(rule_.epsilon)};
+    return AdamaxScalars{
+        .beta1 = static_cast<float>(rule_.beta1),
+        .rest1 = static_cast<float>(1 - rule_.beta1),
+        .beta2 = static_cast<float>(rule_.beta2),
+        .step = static_cast<float>(rate / (1 - std::pow(rule_.beta1, t))),
+        .epsilon = static_cast<float>(rule_.epsilon)};
   }
 
   const Adamax rule_;

@@ -21,6 +21,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -54,12 +55,14 @@ template <typename Power>
 struct Rule {
   static constexpr size_t kSlots = 2;
 
-  explicit Rule(const float* scalars)
-      : rate(Set(scalars[0])),
-        l1(Set(scalars[1])),
-        l2(Set(scalars[2])),
-        shrinkage(Set(scalars[3])),
-        power(scalars[4]) {}
+  using Scalars = FtrlScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : rate(Set(scalars.rate)),
+        l1(Set(scalars.l1)),
+        l2(Set(scalars.l2)),
+        shrinkage(Set(scalars.shrinkage)),
+        power(scalars.power) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& accumulator = slots[0];
@@ -127,11 +130,13 @@ class FtrlUpdater final : public KernelUpdater {
         rule_(rule) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate), static_cast<float>(rate * rule_.l1),
-            static_cast<float>(2 * rate * rule_.l2 + rule_.beta),
-            static_cast<float>(2 * rule_.l2_shrinkage),
-            static_cast<float>(-rule_.learning_rate_power)};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return FtrlScalars{
+        .rate = static_cast<float>(rate),
+        .l1 = static_cast<float>(rate * rule_.l1),
+        .l2 = static_cast<float>(2 * rate * rule_.l2 + rule_.beta),
+        .shrinkage = static_cast<float>(2 * rule_.l2_shrinkage),
+        .power = static_cast<float>(-rule_.learning_rate_power)};
   }
 
   const Ftrl rule_;

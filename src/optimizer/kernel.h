@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "optimizer/rule_scalars.h"
 #include "optimizer/updater.h"
 
 namespace capstan {
@@ -26,7 +27,7 @@ struct GradientSteps {
 // Elements [0, size), or those of the rows. Memory as for DenseUpdate.
 struct KernelCall {
   GradientSteps gradient_steps;
-  const float* scalars = nullptr;  // those of UpdateStep
+  const RuleScalars* scalars = nullptr;  // those of UpdateStep
   const float* gradient = nullptr;
   const float* value_in = nullptr;
   float* value_out = nullptr;

@@ -68,7 +68,7 @@ KernelCall KernelUpdater::CallFor(const UpdateStep& step) const {
   call.gradient_steps = {.scale = step.gradient_scale,
                          .clip = clip_,
                          .weight_decay = weight_decay_};
-  call.scalars = step.scalars.data();
+  call.scalars = &step.scalars;
   return call;
 }
 

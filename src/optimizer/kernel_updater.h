@@ -10,6 +10,7 @@
 
 #include "capstan/optimizer.h"
 #include "optimizer/kernel.h"
+#include "optimizer/rule_scalars.h"
 #include "optimizer/updater.h"
 
 namespace capstan {
@@ -25,8 +26,6 @@ class KernelUpdater : public Updater {
   void Advance(OptimizerState& state) const override;
 
  protected:
-  using Scalars = decltype(UpdateStep::scalars);
-
   // `optimizer` must be valid, and `kernel` must know as many slots as this.
   KernelUpdater(const Optimizer& optimizer, Kernel kernel,
                 std::vector<SlotInfo> slots,
@@ -34,7 +33,8 @@ class KernelUpdater : public Updater {
 
   // What the kernel needs for the next update of a shard in `state`, at
   // learning rate `rate`.
-  virtual Scalars Prepare(const OptimizerState& state, double rate) const = 0;
+  virtual RuleScalars Prepare(const OptimizerState& state,
+                              double rate) const = 0;
 
  private:
   KernelCall CallFor(const UpdateStep& step) const;

@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -24,8 +25,10 @@ template <bool kNesterov>
 struct Rule {
   static constexpr size_t kSlots = 1;
 
-  explicit Rule(const float* scalars)
-      : rate(Set(scalars[0])), momentum(Set(scalars[1])) {}
+  using Scalars = MomentumScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : rate(Set(scalars.rate)), momentum(Set(scalars.momentum)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& velocity = slots[0];
@@ -68,8 +71,9 @@ class MomentumUpdater final : public KernelUpdater {
         momentum_(static_cast<float>(rule.momentum)) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate), momentum_};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return MomentumScalars{.rate = static_cast<float>(rate),
+                           .momentum = momentum_};
   }
 
   const float momentum_;

@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -24,15 +25,17 @@ namespace {
 struct Rule {
   static constexpr size_t kSlots = 2;
 
-  explicit Rule(const float* scalars)
-      : beta1(Set(scalars[0])),
-        rest1(Set(scalars[1])),
-        beta2(Set(scalars[2])),
-        rest2(Set(scalars[3])),
-        gradient_step(Set(scalars[4])),
-        moment_step(Set(scalars[5])),
-        correction(Set(scalars[6])),
-        epsilon(Set(scalars[7])) {}
+  using Scalars = NadamScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : beta1(Set(scalars.beta1)),
+        rest1(Set(scalars.rest1)),
+        beta2(Set(scalars.beta2)),
+        rest2(Set(scalars.rest2)),
+        gradient_step(Set(scalars.gradient_step)),
+        moment_step(Set(scalars.moment_step)),
+        correction(Set(scalars.correction)),
+        epsilon(Set(scalars.epsilon)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& m = slots[0];
@@ -83,19 +86,22 @@ class NadamUpdater final : public KernelUpdater {
   }
 
  private:
-  Scalars Prepare(const OptimizerState& state, double rate) const override {
+  RuleScalars Prepare(const OptimizerState& state, double rate) const override {
     const double t = static_cast<double>(state.updates) + 1;
     const double mu = MomentumAt(t);
     const double next_mu = MomentumAt(t + 1);
     const double product = state.momentum_product * mu;
-    return {static_cast<float>(rule_.beta1),
-            static_cast<float>(1 - rule_.beta1),
-            static_cast<float>(rule_.beta2),
-            static_cast<float>(1 - rule_.beta2),
-            static_cast<float>(rate * (1 - mu) / (1 - product)),
+    return NadamScalars{
+        .beta1 = static_cast<float>(rule_.beta1),
+        .rest1 = static_cast<float>(1 - rule_.beta1),
+        .beta2 = static_cast<float>(rule_.beta2),
+        .rest2 = static_cast<float>(1 - rule_.beta2),
+        .gradient_step = static_cast<float>(rate * (1 - mu) / (1 - product)),
+        .moment_step =
             static_cast<float>(rate * next_mu / (1 - product * next_mu)),
+        .correction =
             static_cast<float>(1 / std::sqrt(1 - std::pow(rule_.beta2, t))),
-            static_cast<float>(rule_.epsilon)};
+        .epsilon = static_cast<float>(rule_.epsilon)};
   }
 
   double MomentumAt(double t) const {

@@ -23,6 +23,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -33,12 +34,14 @@ struct Rule {
   static constexpr size_t kSlots =
       1 + (kCentered ? 1u : 0u) + (kMomentum ? 1u : 0u);
 
-  explicit Rule(const float* scalars)
-      : rate(Set(scalars[0])),
-        rho(Set(scalars[1])),
-        rest(Set(scalars[2])),
-        epsilon(Set(scalars[3])),
-        momentum(Set(scalars[4])) {}
+  using Scalars = RmsPropScalars;
+
+  explicit Rule(const Scalars& scalars)
+      : rate(Set(scalars.rate)),
+        rho(Set(scalars.rho)),
+        rest(Set(scalars.rest)),
+        epsilon(Set(scalars.epsilon)),
+        momentum(Set(scalars.momentum)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* slots) const {
     V& mean_square = slots[0];
@@ -129,11 +132,12 @@ class RmsPropUpdater final : public KernelUpdater {
       : KernelUpdater(optimizer, KernelOf(rule), SlotsOf(rule)), rule_(rule) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate), static_cast<float>(rule_.rho),
-            static_cast<float>(1 - rule_.rho),
-            static_cast<float>(rule_.epsilon),
-            static_cast<float>(rule_.momentum)};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return RmsPropScalars{.rate = static_cast<float>(rate),
+                          .rho = static_cast<float>(rule_.rho),
+                          .rest = static_cast<float>(1 - rule_.rho),
+                          .epsilon = static_cast<float>(rule_.epsilon),
+                          .momentum = static_cast<float>(rule_.momentum)};
   }
 
   const RmsProp rule_;

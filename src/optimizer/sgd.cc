@@ -7,6 +7,7 @@
 #include "hwy/highway.h"
 #include "optimizer/kernel.inc"
 #include "optimizer/kernel_updater.h"
+#include "optimizer/rule_scalars.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
@@ -15,7 +16,9 @@ namespace {
 struct Rule {
   static constexpr size_t kSlots = 0;
 
-  explicit Rule(const float* scalars) : rate(Set(scalars[0])) {}
+  using Scalars = SgdScalars;
+
+  explicit Rule(const Scalars& scalars) : rate(Set(scalars.rate)) {}
 
   HWY_INLINE void Apply(V gradient, V& value, V* /*slots*/) const {
     value = hn::Sub(value, hn::Mul(rate, gradient));
@@ -43,8 +46,8 @@ class SgdUpdater final : public KernelUpdater {
       : KernelUpdater(optimizer, RunSgd, {}) {}
 
  private:
-  Scalars Prepare(const OptimizerState&, double rate) const override {
-    return {static_cast<float>(rate)};
+  RuleScalars Prepare(const OptimizerState&, double rate) const override {
+    return SgdScalars{.rate = static_cast<float>(rate)};
   }
 };
 

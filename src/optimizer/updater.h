@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "capstan/optimizer.h"
 #include "capstan/tensor.h"
+#include "optimizer/rule_scalars.h"
 
 namespace capstan {
 
@@ -40,7 +41,7 @@ struct OptimizerState {
 
 // What is the same for all elements of one update.
 struct UpdateStep {
-  std::array<float, 8> scalars{};  // the kernel's own
+  RuleScalars scalars{};  // those of the updater's rule
   float gradient_scale = 1;
 };
 
