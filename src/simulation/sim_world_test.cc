@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include "transport/context_shutdown.h"
 
+#include <asio/execution.hpp>
 #include <asio/execution_context.hpp>
 #include <mutex>
 #include <utility>

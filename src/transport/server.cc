@@ -1,6 +1,8 @@
 #include "transport/server.h"
 
+#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,6 @@
 #include "worker/step.h"
 
+#include <asio/this_coro.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,6 @@
 // The contract of Stream: how connections end.
+#include <asio/post.hpp>
+#include <asio/use_future.hpp>
 #include <utility>
 
 #include "testing/pattern.h"

@@ -1,5 +1,6 @@
 #include "base/async/waiter.h"
 
+#include <asio/execution.hpp>
 #include <asio/post.hpp>
 #include <cassert>
 #include <utility>

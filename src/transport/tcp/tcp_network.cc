@@ -6,6 +6,8 @@
 #include <asio/basic_socket_acceptor.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
 #include <cerrno>
 #include <utility>
 #include <vector>
