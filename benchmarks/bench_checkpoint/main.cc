@@ -27,20 +27,19 @@
 //   cold_read_ratio   read_ratio when the files are not in the page cache
 //   verify_ms         what a save takes longer if an old one is to be removed
 // Files go to a new directory in DIR, or beside this program, and are removed.
-#include <fmt/format.h>
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "bench_checkpoint/job.h"
 #include "bench_checkpoint/measure.h"
 #include "bench_checkpoint/plain_files.h"
+#include "harness/bench_program.h"
 
 namespace capstan::bench {
 namespace {
@@ -69,13 +68,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-absl::Status RunAll(const std::vector<std::string>& only, int rounds,
-                    const std::string& in, const std::string& command,
-                    const std::string& json) {
-  Report report(command, rounds);
-  // A file that cannot be written is found out now, not in the end.
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
-  for (const std::string& name : only) {
+absl::Status MeasureAll(const BenchProgram::Words& chosen, int rounds,
+                        const std::string& in, Report& report) {
+  for (const std::string& name : chosen) {
     const absl::StatusOr<TemporaryDirectory> directory =
         TemporaryDirectory::Create(in);
     if (!directory.ok()) return directory.status();
@@ -86,49 +81,28 @@ absl::Status RunAll(const std::vector<std::string>& only, int rounds,
         directory->path(), name == "stream", rounds, name, report);
     CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("What a checkpoint costs, and how fast its files are");
-  std::string json;
-  const std::vector<std::string> all = {"shared", "stream"};
-  std::vector<std::string> only = all;
-  int rounds = 3;
+  using Words = BenchProgram::Words;
+  BenchProgram program("bench_checkpoint",
+                       "What a checkpoint costs, and how fast its files are",
+                       {"shared", "stream"}, 3);
   std::error_code error;
   std::string directory =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  app.add_option("--json", json, "where to write the figures");
-  app.add_option("--only", only, "which experiments, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--directory", directory,
-                 "on which disk; 4 GiB are needed (default: this program's)");
-  // What the children are told. A group without a name is not in --help.
-  std::string cluster;
-  std::string task_name;
-  std::string root;
-  auto* task = app.add_subcommand("task")->group("");
-  task->add_option("cluster", cluster)->required();
-  task->add_option("task", task_name)->required();
-  task->add_option("root", root);
-  CLI11_PARSE(app, argc, argv);
-
-  absl::Status status;
-  if (task->parsed()) {
-    status = RunTask(cluster, task_name, root);
-  } else if (json.empty()) {
-    status = absl::InvalidArgumentError("--json FILE is required");
-  } else {
-    const std::vector<std::string> words(argv, argv + argc);
-    status = RunAll(only, rounds, directory,
-                    fmt::format("{}", fmt::join(words, " ")), json);
-  }
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_checkpoint: {}\n", Describe(status));
-  return 1;
+  program.app().add_option(
+      "--directory", directory,
+      "on which disk; 4 GiB are needed (default: this program's)");
+  program.AddChild("task", {"cluster", "task", "root"}, [](const Words& words) {
+    return RunTask(words[0], words[1], words[2]);
+  });
+  return program.Run(
+      argc, argv,
+      [&directory](const Words& chosen, int rounds, Report& report) {
+        return MeasureAll(chosen, rounds, directory, report);
+      });
 }
 
 }  // namespace

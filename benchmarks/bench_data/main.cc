@@ -13,18 +13,16 @@
 //   idx  idx_ratio: Idx, Shuffle(10,000) and Batch(64) of 60,000 images / a
 //        loop that copies as many rows in a random order into new tensors;
 //        idx_table_ratio: the same batches by number (ExampleTable)
-#include <fmt/format.h>
 #include <stdlib.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/status.h"
 #include "bench_data/experiments.h"
+#include "harness/bench_program.h"
 #include "harness/report.h"
 
 namespace capstan {
@@ -53,15 +51,12 @@ class Scratch {
   bool ok_ = false;
 };
 
-absl::Status RunAll(const std::vector<std::string>& only, int rounds,
-                    const std::string& command, const std::string& json) {
-  Report report(command, rounds);
-  // A file that cannot be written is found out now, not in the end.
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
+absl::Status MeasureAll(const BenchProgram::Words& chosen, int rounds,
+                        Report& report) {
   const Scratch scratch;
   if (!scratch.ok()) return absl::UnavailableError("no temporary directory");
   report.PrintHeader("the input pipeline, beside bare loops", "Capstan");
-  for (const std::string& name : only) {
+  for (const std::string& name : chosen) {
     absl::Status status;
     try {
       if (name == "csv") status = MeasureCsv(scratch.path(), rounds, report);
@@ -71,28 +66,14 @@ absl::Status RunAll(const std::vector<std::string>& only, int rounds,
     }
     CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Capstan's input pipeline beside bare loops");
-  std::string json;
-  const std::vector<std::string> all = {"csv", "idx"};
-  std::vector<std::string> only = all;
-  int rounds = 9;
-  app.add_option("--json", json, "where to write the figures")->required();
-  app.add_option("--only", only, "which experiments, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
-  const std::vector<std::string> words(argv, argv + argc);
-  const absl::Status status =
-      RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")), json);
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_data: {}\n", Describe(status));
-  return 1;
+  BenchProgram program("bench_data",
+                       "Capstan's input pipeline beside bare loops",
+                       {"csv", "idx"}, 9);
+  return program.Run(argc, argv, MeasureAll);
 }
 
 }  // namespace

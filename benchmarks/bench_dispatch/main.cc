@@ -19,28 +19,22 @@
 //            again: stall_others_ms, by how much the longest gap between two
 //            results of another worker is longer after than before;
 //            worker_back_ms, until the killed one delivers again
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "bench_dispatch/experiments.h"
 #include "bench_dispatch/job.h"
 #include "harness/bare_socket.h"
+#include "harness/bench_program.h"
 #include "harness/report.h"
 
 namespace capstan {
 namespace {
 
-absl::Status RunAll(const std::vector<std::string>& only, int rounds,
-                    const std::string& command, const std::string& json) {
-  Report report(command, rounds);
-  // A file that cannot be written is found out now, not in the end.
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
+absl::Status MeasureAll(const BenchProgram::Words& chosen, int rounds,
+                        Report& report) {
   report.PrintHeader("dispatch", "Capstan");
-  for (const std::string& name : only) {
+  for (const std::string& name : chosen) {
     absl::Status status;
     if (name == "speed") status = MeasureSpeed(rounds, report);
     if (name == "scaling") status = MeasureScaling(rounds, report);
@@ -48,47 +42,20 @@ absl::Status RunAll(const std::vector<std::string>& only, int rounds,
     if (name == "loss") status = MeasureLoss(rounds, report);
     CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("How fast Capstan's coordinator hands out work");
-  std::string json;
-  const std::vector<std::string> all = {"speed", "scaling", "memory", "loss"};
-  std::vector<std::string> only = all;
-  int rounds = 5;
-  app.add_option("--json", json, "where to write the figures");
-  app.add_option("--only", only, "which experiments, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  // What the children are told. A group without a name is not in --help.
-  std::string address;
-  std::string cluster;
-  std::string roles;
-  auto* serve_bare = app.add_subcommand("serve-bare")->group("");
-  serve_bare->add_option("address", address)->required();
-  auto* tasks = app.add_subcommand("tasks")->group("");
-  tasks->add_option("cluster", cluster)->required();
-  tasks->add_option("roles", roles)->required();
-  CLI11_PARSE(app, argc, argv);
-
-  absl::Status status;
-  if (serve_bare->parsed()) {
-    status = ServeBare(address);
-  } else if (tasks->parsed()) {
-    status = RunTasks(cluster, roles);
-  } else if (json.empty()) {
-    status = absl::InvalidArgumentError("--json FILE is required");
-  } else {
-    const std::vector<std::string> words(argv, argv + argc);
-    status =
-        RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")), json);
-  }
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_dispatch: {}\n", Describe(status));
-  return 1;
+  using Words = BenchProgram::Words;
+  BenchProgram program("bench_dispatch",
+                       "How fast Capstan's coordinator hands out work",
+                       {"speed", "scaling", "memory", "loss"}, 5);
+  program.AddChild("serve-bare", {"address"},
+                   [](const Words& words) { return ServeBare(words[0]); });
+  program.AddChild("tasks", {"cluster", "roles"}, [](const Words& words) {
+    return RunTasks(words[0], words[1]);
+  });
+  return program.Run(argc, argv, MeasureAll);
 }
 
 }  // namespace

@@ -22,9 +22,6 @@
 //            in one process
 //   balance  balance_max_over_mean: bytes on the busiest of 4 servers / the
 //            mean, for one variable of 100 MB and 50 small ones
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -37,6 +34,7 @@
 #include "bench_store/store_client.h"
 #include "bench_store/store_server.h"
 #include "harness/bare_socket.h"
+#include "harness/bench_program.h"
 #include "harness/report.h"
 #include "harness/running_server.h"
 #include "transport/tcp/tcp_network.h"
@@ -80,59 +78,31 @@ absl::Status RunServed(const std::vector<std::string>& only, int rounds,
   return absl::OkStatus();
 }
 
-absl::Status RunAll(const std::vector<std::string>& only, int rounds,
-                    const std::string& command, const std::string& json) {
-  Report report(command, rounds);
-  // A file that cannot be written is found out now, not in the end.
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
-  CAPSTAN_RETURN_IF_ERROR(RunServed(only, rounds, report));
-  for (const std::string& name : only) {
+absl::Status MeasureAll(const BenchProgram::Words& chosen, int rounds,
+                        Report& report) {
+  CAPSTAN_RETURN_IF_ERROR(RunServed(chosen, rounds, report));
+  for (const std::string& name : chosen) {
     absl::Status status;
     if (name == "kernels") status = MeasureKernels(rounds, report);
     if (name == "threads") status = MeasureThreads(rounds, report);
     if (name == "balance") status = MeasureBalance(report);
     CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Capstan's parameter server beside the machine's limits");
-  std::string json;
-  const std::vector<std::string> all = {"dense",   "small",   "rows",
-                                        "kernels", "threads", "balance"};
-  std::vector<std::string> only = all;
-  int rounds = 9;
-  app.add_option("--json", json, "where to write the figures");
-  app.add_option("--only", only, "which experiments, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  // What the children are told. A group without a name is not in --help.
-  std::string address;
-  auto* serve = app.add_subcommand("serve")->group("");
-  serve->add_option("address", address)->required();
-  auto* serve_bare = app.add_subcommand("serve-bare")->group("");
-  serve_bare->add_option("address", address)->required();
-  CLI11_PARSE(app, argc, argv);
-
-  absl::Status status;
-  if (serve->parsed()) {
-    status = ServeStore(address,
-                        static_cast<int>(std::thread::hardware_concurrency()));
-  } else if (serve_bare->parsed()) {
-    status = ServeBare(address);
-  } else if (json.empty()) {
-    status = absl::InvalidArgumentError("--json FILE is required");
-  } else {
-    const std::vector<std::string> words(argv, argv + argc);
-    status =
-        RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")), json);
-  }
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_store: {}\n", Describe(status));
-  return 1;
+  using Words = BenchProgram::Words;
+  BenchProgram program(
+      "bench_store", "Capstan's parameter server beside the machine's limits",
+      {"dense", "small", "rows", "kernels", "threads", "balance"}, 9);
+  program.AddChild("serve", {"address"}, [](const Words& words) {
+    return ServeStore(words[0],
+                      static_cast<int>(std::thread::hardware_concurrency()));
+  });
+  program.AddChild("serve-bare", {"address"},
+                   [](const Words& words) { return ServeBare(words[0]); });
+  return program.Run(argc, argv, MeasureAll);
 }
 
 }  // namespace

@@ -19,83 +19,53 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "bench_train/job.h"
 #include "bench_train/measure.h"
+#include "harness/bench_program.h"
 #include "launch/blas/restart_for_blas.h"
 
 namespace capstan::bench {
 namespace {
 
-absl::Status RunAll(const std::vector<std::string>& only, int rounds,
-                    const std::string& command, const std::string& json) {
-  Report report(command, rounds);
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
+absl::Status MeasureAll(const BenchProgram::Words& chosen, int rounds,
+                        Report& report) {
   report.PrintHeader("training", "Capstan");
   CAPSTAN_RETURN_IF_ERROR(MeasureBlas(report));
-  for (const std::string& name : only) {
+  for (const std::string& name : chosen) {
     absl::Status status;
     if (name == "mlp") status = MeasureMlp(rounds, report);
     if (name == "clicks") status = MeasureClicks(rounds, report);
     if (name == "accuracy") status = MeasureAccuracy(rounds, report);
     CAPSTAN_RETURN_IF_ERROR(WithContext(status, name));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("What a parameter server costs a training");
-  std::string json;
-  const std::vector<std::string> all = {"mlp", "clicks", "accuracy"};
-  std::vector<std::string> only = all;
-  int rounds = 3;
-  app.add_option("--json", json, "where to write the figures");
-  app.add_option("--only", only, "which experiments, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  // What the children are told. A group without a name is not in --help.
-  std::string cluster;
-  std::string task_name;
+  using Words = BenchProgram::Words;
+  BenchProgram program("bench_train",
+                       "What a parameter server costs a training",
+                       {"mlp", "clicks", "accuracy"}, 3);
+  program.AddChild("task", {"cluster", "task", "core"}, [](const Words& words) {
+    return RunTask(words[0], words[1], std::stoi(words[2]));
+  });
+  program.AddChild("alone", {"what", "steps"}, [](const Words& words) {
+    return SayAlone(words[0], std::stoi(words[1]));
+  });
   std::string what;
-  int core = 0;
-  int steps = 0;
-  auto* task = app.add_subcommand("task")->group("");
-  task->add_option("cluster", cluster)->required();
-  task->add_option("task", task_name)->required();
-  task->add_option("core", core)->required();
   int workers = 1;
-  auto* rate = app.add_subcommand(
-      "rate", "one figure, examples/s, with tasks that are not pinned");
-  rate->add_option("what", what, "mlp, clicks or fit")->required();
-  rate->add_option("--workers", workers);
-  auto* alone = app.add_subcommand("alone")->group("");
-  alone->add_option("what", what)->required();
-  alone->add_option("steps", steps)->required();
-  CLI11_PARSE(app, argc, argv);
-
-  absl::Status status;
-  if (task->parsed()) {
-    status = RunTask(cluster, task_name, core);
-  } else if (alone->parsed()) {
-    status = SayAlone(what, steps);
-  } else if (rate->parsed()) {
-    const absl::StatusOr<double> found = MeasureRate(what, workers);
-    status = found.status();
-    if (found.ok()) fmt::print("{}\n", *found);
-  } else if (json.empty()) {
-    status = absl::InvalidArgumentError("--json FILE is required");
-  } else {
-    const std::vector<std::string> words(argv, argv + argc);
-    status =
-        RunAll(only, rounds, fmt::format("{}", fmt::join(words, " ")), json);
-  }
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_train: {}\n", Describe(status));
-  return 1;
+  CLI::App& rate = program.AddCommand(
+      "rate", "one figure, examples/s, with tasks that are not pinned",
+      [&what, &workers] {
+        const absl::StatusOr<double> found = MeasureRate(what, workers);
+        if (found.ok()) fmt::print("{}\n", *found);
+        return found.status();
+      });
+  rate.add_option("what", what, "mlp, clicks or fit")->required();
+  rate.add_option("--workers", workers);
+  return program.Run(argc, argv, MeasureAll);
 }
 
 }  // namespace

@@ -22,10 +22,8 @@
 //                                    bytes) with 1,000 held at once, all of
 //                                    which answer; T.connections_1000_us: the
 //                                    median of a round trip over each of them
-#include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,6 +37,7 @@
 #include "bench_wire/wire_client.h"
 #include "bench_wire/wire_server.h"
 #include "harness/bare_socket.h"
+#include "harness/bench_program.h"
 #include "harness/measure.h"
 #include "harness/report.h"
 #include "harness/running_server.h"
@@ -151,20 +150,17 @@ class TransportBench {
   Report& report_;
 };
 
-absl::Status RunAll(const std::vector<std::string>& transports, int rounds,
-                    const std::string& command, const std::string& json) {
+absl::Status MeasureAll(const BenchProgram::Words& transports, int rounds,
+                        Report& report) {
   absl::StatusOr<ScratchDirectory> scratch = ScratchDirectory::Create();
   if (!scratch.ok()) return scratch.status();
   WriteKeys(scratch->path());
   RealClock clock;
-  Report report(command, rounds);
-  // A file that cannot be written is found out now, not in the end.
-  CAPSTAN_RETURN_IF_ERROR(report.Write(json));
   for (const std::string& transport : transports) {
     TransportBench bench(*scratch, clock, transport, rounds, report);
     CAPSTAN_RETURN_IF_ERROR(WithContext(bench.Run(), transport));
   }
-  return report.Write(json);
+  return absl::OkStatus();
 }
 
 absl::Status Serve(const std::string& transport, const std::string& directory,
@@ -185,44 +181,16 @@ void RaiseDescriptorLimit() {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Capstan's wire beside bare sockets");
-  std::string json;
-  std::vector<std::string> transports = {"tcp", "tls", "unix"};
-  int rounds = 9;
-  app.add_option("--json", json, "where to write the figures");
-  app.add_option("--transports", transports, "which, separated by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"tcp", "tls", "unix"}));
-  app.add_option("--rounds", rounds, "how often; figures are medians")
-      ->check(CLI::Range(1, 1000));
-  // What the children are told. A group without a name is not in --help.
-  std::string transport;
-  std::string directory;
-  std::string address;
-  auto* serve = app.add_subcommand("serve")->group("");
-  serve->add_option("transport", transport)->required();
-  serve->add_option("directory", directory)->required();
-  serve->add_option("address", address)->required();
-  auto* serve_bare = app.add_subcommand("serve-bare")->group("");
-  serve_bare->add_option("address", address)->required();
-  CLI11_PARSE(app, argc, argv);
-
+  using Words = BenchProgram::Words;
   RaiseDescriptorLimit();
-  absl::Status status;
-  if (serve->parsed()) {
-    status = Serve(transport, directory, address);
-  } else if (serve_bare->parsed()) {
-    status = ServeBare(address);
-  } else if (json.empty()) {
-    status = absl::InvalidArgumentError("--json FILE is required");
-  } else {
-    const std::vector<std::string> words(argv, argv + argc);
-    status = RunAll(transports, rounds,
-                    fmt::format("{}", fmt::join(words, " ")), json);
-  }
-  if (status.ok()) return 0;
-  fmt::print(stderr, "bench_wire: {}\n", Describe(status));
-  return 1;
+  BenchProgram program("bench_wire", "Capstan's wire beside bare sockets",
+                       {"tcp", "tls", "unix"}, 9, "--transports");
+  program.AddChild(
+      "serve", {"transport", "directory", "address"},
+      [](const Words& words) { return Serve(words[0], words[1], words[2]); });
+  program.AddChild("serve-bare", {"address"},
+                   [](const Words& words) { return ServeBare(words[0]); });
+  return program.Run(argc, argv, MeasureAll);
 }
 
 }  // namespace
