@@ -1,4 +1,4 @@
-// Whether the files of a checkpoint are there. Blocks; thread-safe.
+// Whether the files of a checkpoint exist. Blocks; thread-safe.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace capstan {
 
 // OK if the files of the manifest are in `path` with their sizes. DataLoss,
-// naming the first one that is not.
+// naming the first that is not.
 absl::Status CheckFiles(const FileSystem& files, std::string_view path,
                         const Manifest& manifest);
 

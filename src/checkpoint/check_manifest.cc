@@ -60,7 +60,6 @@ absl::StatusOr<Files> CheckFiles(const Manifest& manifest) {
   return files;
 }
 
-// Marks a tensor as needed.
 absl::Status Need(const std::string& tensor, std::string_view file,
                   TensorsOfFile& tensors) {
   const auto found = tensors.find(tensor);
@@ -103,7 +102,7 @@ absl::Status CheckShards(const SavedVariable& variable, Files& files) {
   const int64_t rows = variable.shape.num_rows();
   int64_t end = 0;
   for (const SavedShard& shard : variable.shards) {
-    // Empty only if there are no rows at all.
+    // A shard is empty only if there are no rows at all.
     if (shard.begin != end || shard.end < end ||
         (shard.end == end && rows != 0) || shard.end > rows) {
       return absl::InvalidArgumentError(

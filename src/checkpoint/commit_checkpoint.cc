@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// The number of a name with or without one of the prefixes.
+// The number in a name, with or without one of the prefixes.
 std::optional<uint64_t> AnyNumber(std::string_view name) {
   for (const std::string_view prefix : {kBeingWritten, kBeingRemoved}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
@@ -33,7 +33,7 @@ absl::Status Commit(FileSystem& files, const NewCheckpoint& begun,
                     const Manifest& manifest) {
   const absl::StatusOr<std::string> text = EncodeManifest(manifest);
   CAPSTAN_RETURN_IF_ERROR(text.status());
-  // What could not be opened again must not become a checkpoint.
+  // A checkpoint that could not be opened again must not be committed.
   CAPSTAN_RETURN_IF_ERROR(DecodeManifest(*text).status());
   CAPSTAN_RETURN_IF_ERROR(CheckFiles(files, begun.path, manifest));
   CAPSTAN_RETURN_IF_ERROR(WriteManifest(files, begun, *text));

@@ -1,6 +1,6 @@
-// A writer that saves one checkpoint after the other and keeps two, killed at
-// each of its operations on the disk in turn: what is found afterwards is what
-// it had committed, or the next one whole.
+// A writer that saves one checkpoint after the other and keeps two is killed at
+// each of its disk operations in turn: what is found afterwards is the last
+// checkpoint that it committed, or the complete next one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ constexpr uint64_t kSeeds = 10;
 
 SmallSave SaveOf(uint64_t step) { return {.seed = step, .step = step}; }
 
-// What a save must read as, whoever wrote it. Computed once each.
+// What each save must read back as, whoever wrote it. Computed once each.
 const Manifest& Expected(uint64_t step) {
   static std::map<uint64_t, Manifest> manifests;
   const auto [at, is_new] = manifests.try_emplace(step);
@@ -56,7 +56,7 @@ absl::Status Write(FileSystem& files, uint64_t first, uint64_t last,
                    uint64_t& committed) {
   CAPSTAN_RETURN_IF_ERROR(PrepareDirectory(files, kDir));
   for (uint64_t step = first; step <= last; ++step) {
-    // As SaveSmall, but a process that has died abandons nothing.
+    // Like SaveSmall, but a process that has died abandons nothing.
     const auto begun = BeginCheckpoint(files, kDir);
     CAPSTAN_RETURN_IF_ERROR(begun.status());
     const auto manifest =
@@ -69,8 +69,8 @@ absl::Status Write(FileSystem& files, uint64_t first, uint64_t last,
   return absl::OkStatus();
 }
 
-// Checks that every checkpoint that can be seen is whole, and that the newest
-// is `committed` or the one after it. Returns its step; 0 if there is none.
+// Checks that every visible checkpoint is complete, and that the newest is
+// `committed` or the one after it. Returns its step; 0 if there is none.
 uint64_t CheckDirectory(const FileSystem& files, uint64_t committed) {
   const auto names = ListCheckpoints(files, kDir);
   if (!names.ok()) {
@@ -99,7 +99,7 @@ uint64_t CheckDirectory(const FileSystem& files, uint64_t committed) {
   return newest->manifest.step;
 }
 
-// The next writer cleans up and goes on.
+// The next writer cleans up and continues.
 void CheckGoesOn(FileSystem& files, uint64_t found) {
   uint64_t committed = found;
   ASSERT_OK(Write(files, found + 1, found + 3, committed));
@@ -142,8 +142,8 @@ TEST(CheckpointCrashTest, PowerFailsAtEachOperation) {
               static_cast<unsigned long>(kSeeds));
 }
 
-// The first is killed but its machine stays up; the second cleans up after it,
-// and then the power fails.
+// The first writer is killed but its machine stays up; the second cleans up
+// after it, and then the power fails.
 TEST(CheckpointCrashTest, KilledAndThenPowerFails) {
   const uint64_t operations = CountOperations();
   for (uint64_t at = 1; at <= operations + 1; ++at) {
@@ -155,7 +155,7 @@ TEST(CheckpointCrashTest, KilledAndThenPowerFails) {
       uint64_t committed = 0;
       (void)Write(files, 1, kSaves, committed);
       files.ClearFailures();
-      // Seen, but maybe not durable: what counts is what was committed.
+      // Visible, but maybe not durable: what counts is what was committed.
       const uint64_t seen = CheckDirectory(files, committed);
       files.FailFrom(files.operations() + 1 + random.Below(operations / 2),
                      Dead());
@@ -173,8 +173,8 @@ TEST(CheckpointCrashTest, KilledAndThenPowerFails) {
   }
 }
 
-// Every pair of places: killed while it removes, and the next one, while it
-// cleans up, by the power that fails.
+// Every pair of operations: killed at one while removing, and a power failure
+// at the other while the next writer cleans up.
 TEST(CheckpointCrashTest, KilledWhileRemovingAndAgainWhileCleaningUp) {
   constexpr uint64_t kMost = 40;  // operations of either
   bool removed = false;
@@ -212,7 +212,7 @@ class DiskFullTest : public ::testing::Test {
     EXPECT_OK(Write(files_, 1, 2, committed));
   }
 
-  // The save of step 3 fails for want of space, and nothing else is harmed.
+  // The save of step 3 fails for lack of space, and nothing else is harmed.
   void CheckFails(const absl::Status& status, uint64_t visible) {
     EXPECT_THAT(status,
                 testing::StatusIs(absl::StatusCode::kResourceExhausted));
@@ -240,7 +240,7 @@ TEST_F(DiskFullTest, AtEachOperationOfASave) {
     files_.FailOperation(before + at,
                          absl::ResourceExhaustedError("no space left"));
     const absl::Status status = SaveSmall(files_, kDir, SaveOf(3)).status();
-    // Once it is renamed it is there, though the save may not know.
+    // Once renamed it exists, even if the save reports an error.
     const bool there = *files_.Exists("runs/a/ckpt-3");
     CheckFails(status, there ? 3 : 2);
     if (there) {

@@ -14,7 +14,7 @@ constexpr std::string_view kTailEnd = "\"\n}\n";
 constexpr size_t kCrcDigits = 8;
 constexpr size_t kTailBytes = kTailBegin.size() + kCrcDigits + kTailEnd.size();
 
-// OK if the text ends as it must and its checksum is right.
+// OK if the text ends as required and its checksum is right.
 absl::Status CheckSum(std::string_view text) {
   if (text.size() > kMaxManifestBytes) {
     return absl::DataLossError(

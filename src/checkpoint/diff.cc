@@ -32,7 +32,7 @@ void CompareAs(Bytes a, Bytes b, TensorDiff& diff) {
       distance = static_cast<double>(static_cast<float>(x)) -
                  static_cast<double>(static_cast<float>(y));
     }
-    // A NaN stays: nothing is larger.
+    // A NaN stays: no comparison with it is true.
     if (std::isnan(distance) || std::abs(distance) > diff.largest) {
       diff.largest = std::abs(distance);
     }

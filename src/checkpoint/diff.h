@@ -12,19 +12,19 @@
 
 namespace capstan {
 
-// A checkpoint that can be read. What is pointed to is the caller's.
+// An open checkpoint. The caller owns what is pointed to.
 struct DiffSide {
   const FileSystem* files = nullptr;
   std::string_view path;
   const Manifest* manifest = nullptr;
 };
 
-// A tensor that both have, with the same dtype and shape.
+// A tensor in both checkpoints, with the same dtype and shape.
 struct TensorDiff {
   std::string name;  // "w", or "w.momentum"
   uint64_t elements = 0;
-  uint64_t different = 0;  // that have other bits
-  // The largest |a - b|; NaN if one of those that differ is NaN.
+  uint64_t different = 0;  // elements whose bits differ
+  // The largest |a - b|; NaN if a differing element is NaN.
   double largest = 0;
 };
 
@@ -37,9 +37,9 @@ struct CheckpointDiff {
   bool empty() const;
 };
 
-// Compares the variables, and with `slots` the slots, each read once and
-// verified, however they are cut; no more than a piece of each is in memory.
-// DataLoss, naming the file and the tensor.
+// Compares the variables and, with `slots`, the slots. Each is read once and
+// verified, however it is cut into shards; only a piece of each is in memory at
+// a time. DataLoss, naming the file and the tensor.
 absl::StatusOr<CheckpointDiff> DiffCheckpoints(const DiffSide& first,
                                                const DiffSide& second,
                                                bool slots);

@@ -81,7 +81,7 @@ TEST(DiffTest, CountsAndMeasures) {
   EXPECT_EQ(diff->tensors[1].largest, 4.0);
 }
 
-// A NaN is seen wherever it is.
+// A NaN is found in any position.
 TEST(DiffTest, NaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const size_t at : {0, 1, 2}) {

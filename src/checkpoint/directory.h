@@ -1,10 +1,9 @@
-// A directory of checkpoints: "ckpt-1", "ckpt-2", ... each of which is whole or
-// not there, whatever happens while it is written or removed.
+// A directory of checkpoints: "ckpt-1", "ckpt-2", ... each of which is complete
+// or absent, even if there is a crash while it is written or removed.
 //
-// A new one is written in ".tmp-ckpt-N", whose files are synced; the manifest
-// is its last file; then the directory is renamed. One that is removed is
-// renamed to ".old-ckpt-N" first. What a crash leaves of these is removed by
-// the next writer.
+// A new one is written in ".tmp-ckpt-N", whose files are synced, the manifest
+// last; then the directory is renamed. To remove one, it is first renamed to
+// ".old-ckpt-N". The next writer removes what a crash leaves of these.
 //
 // Functions block. One writer at a time; any number of readers.
 #pragma once
@@ -29,36 +28,39 @@ struct Checkpoint {
 };
 
 // The names of the checkpoints in `directory` ("" is the root of `files`),
-// ascending by number; nothing is read. NotFound if there is no such directory.
+// ascending by number; does not read them. NotFound if there is no such
+// directory.
 absl::StatusOr<std::vector<std::string>> ListCheckpoints(
     const FileSystem& files, std::string_view directory);
 
-// Reads the manifest of the checkpoint at `path`, and checks that the files are
-// there with the right sizes. NotFound if there is none, or it has no manifest;
-// DataLoss if it is damaged; InvalidArgument if it is of a newer version.
+// Reads the manifest of the checkpoint at `path`, and checks that the files
+// exist with the right sizes. NotFound if there is no checkpoint, or it has no
+// manifest; DataLoss if it is damaged; InvalidArgument if it is of a newer
+// version.
 absl::StatusOr<Checkpoint> OpenCheckpoint(const FileSystem& files,
                                           std::string_view path);
 
-// Whether what came of opening a checkpoint says that it is none, or not whole:
-// NotFound, DataLoss. Only then may an older one be taken. After any other
-// error, such as PermissionDenied, that would lose work that is there.
+// Whether the error from opening a checkpoint means that it is absent or
+// incomplete: NotFound, DataLoss. Only then may an older one be used instead.
+// After any other error, such as PermissionDenied, that would lose saved work.
 bool MayPassOver(const absl::Status& status);
 
-// The newest one that opens. Those that MayPassOver are passed over, and why is
-// appended to `damaged`, which may be null. NotFound if there is none.
+// The newest checkpoint that opens. Those that MayPassOver are skipped, and the
+// reason is appended to `damaged`, which may be null. NotFound if there is
+// none.
 absl::StatusOr<Checkpoint> NewestCheckpoint(const FileSystem& files,
                                             std::string_view directory,
                                             std::vector<std::string>* damaged);
 
-// Reads every byte of it, and checks every checksum. DataLoss, naming each file
-// and tensor that is bad, if any is.
+// Reads every byte of the checkpoint, and checks every checksum. DataLoss,
+// naming each bad file and tensor, if there are any.
 absl::Status VerifyCheckpoint(const FileSystem& files, std::string_view path,
                               const Manifest& manifest);
 
 // --- Writing.
 
-// Removes what a crash has left, and makes the directory if it is missing, with
-// those above it.
+// Removes what a crash has left, and creates the directory and its parents if
+// they are missing.
 absl::Status PrepareDirectory(FileSystem& files, std::string_view directory);
 
 // A checkpoint that is being written: its files go into `path`.
@@ -69,26 +71,27 @@ struct NewCheckpoint {
 };
 absl::StatusOr<NewCheckpoint> BeginCheckpoint(FileSystem& files,
                                               std::string_view directory);
-// Writes the manifest, and makes it the checkpoint `name`, durably. DataLoss or
-// InvalidArgument, before that, for what could not be opened again. If it
-// fails, abandon it; if only the last sync failed, the checkpoint may be there.
+// Writes the manifest, and durably turns what was written into the checkpoint
+// `name`. DataLoss or InvalidArgument, before that, for a checkpoint that could
+// not be opened again. If this fails, abandon the checkpoint; if only the last
+// sync failed, it may exist.
 absl::Status CommitCheckpoint(FileSystem& files, const NewCheckpoint& begun,
                               const Manifest& manifest);
-// Removes what was written so far. OK if nothing is there.
+// Removes what was written so far. OK if there is nothing.
 absl::Status AbandonCheckpoint(FileSystem& files, const NewCheckpoint& begun);
 
-// NotFound; InvalidArgument for a name that is not one of a checkpoint.
+// NotFound; InvalidArgument for a name that is not a checkpoint's.
 absl::Status RemoveCheckpoint(FileSystem& files, std::string_view directory,
                               std::string_view name);
 
-// Which checkpoints to keep: the `max_to_keep` newest (0: all), and one for
-// each `keep_every_hours` hours (0: none), the oldest first.
+// Which checkpoints to keep: the `max_to_keep` newest (0: all), and one per
+// `keep_every_hours` hours (0: none), starting with the oldest.
 struct Retention {
   int max_to_keep = 5;
   double keep_every_hours = 0;
 };
-// Those that are not to be kept, oldest first. `kept` are names that are kept
-// in any case, such as the best. Pure.
+// The checkpoints to remove, oldest first. `kept` names those to keep in any
+// case, such as the best. Pure.
 std::vector<std::string> ToRemove(const std::vector<Checkpoint>& checkpoints,
                                   const Retention& retention,
                                   const std::vector<std::string>& kept);

@@ -39,7 +39,7 @@ TEST(CheckpointNameTest, Numbers) {
   }
 }
 
-// The same on both file systems.
+// Behaves the same on both file systems.
 void ExpectLife(FileSystem& files) {
   constexpr std::string_view kDir = "runs/a";
   EXPECT_THAT(ListCheckpoints(files, kDir), StatusIs(kNotFound));
@@ -77,7 +77,7 @@ TEST(DirectoryTest, LifeOnDisk) {
   const auto files = PosixFileSystem::Open(dir.path());
   ASSERT_OK(files);
   ExpectLife(**files);
-  // For nobody but the owner.
+  // Accessible to the owner only.
   EXPECT_EQ((*files)->Stat("runs/a/ckpt-1")->mode, 0700u);
   EXPECT_EQ((*files)->Stat("runs/a/ckpt-1/manifest.json")->mode, 0600u);
   EXPECT_EQ((*files)->Stat("runs/a/ckpt-1/server-0.safetensors")->mode, 0600u);
@@ -103,13 +103,13 @@ TEST(DirectoryTest, PrepareRemovesWhatACrashLeft) {
        {"d/.tmp-ckpt-2/f", "d/.tmp-ckpt-2/sub/g", "d/.old-ckpt-7/f"}) {
     ASSERT_OK(files.CreateForWrite(path, IfExists::kFail).status());
   }
-  // While they are there their numbers are not used again.
+  // As long as they exist, their numbers are not reused.
   const auto begun = BeginCheckpoint(files, "d");
   ASSERT_OK(begun);
   EXPECT_EQ(begun->name, "ckpt-8");
   EXPECT_EQ(begun->path, "d/.tmp-ckpt-8");
   ASSERT_OK(PrepareDirectory(files, "d"));
-  // What is not ours stays.
+  // Files of others are kept.
   EXPECT_THAT(
       files.List("d"),
       IsOkAndHolds(ElementsAre(".old-ckpt-x", ".tmp-mine", "best", "ckpt-1")));
@@ -201,7 +201,7 @@ TEST_F(DamagedDirectoryTest, NewestPassesOverBadOnes) {
               StatusIs(kNotFound, HasSubstr("holds no sound checkpoint")));
 }
 
-// Else a moment without file descriptors would cost hours of work.
+// Otherwise a moment without file descriptors would cost hours of work.
 TEST_F(DamagedDirectoryTest, NewestDoesNotPassOverAnErrorOfTheMoment) {
   files_.FailOperation(files_.operations() + 2,
                        absl::ResourceExhaustedError("too many open files"));
@@ -258,8 +258,8 @@ TEST_F(DamagedDirectoryTest, VerifyNamesEachBadFile) {
                                 HasSubstr("tensor \"embedding[3:7].v\""))));
 }
 
-// All checksums are right, but the file has other tensors than the manifest
-// describes.
+// All checksums are right, but the file's tensors are not those that the
+// manifest describes.
 TEST_F(DamagedDirectoryTest, VerifyComparesShapesAndTypes) {
   const auto checkpoint = OpenCheckpoint(files_, "d/ckpt-1");
   ASSERT_OK(checkpoint);
@@ -281,7 +281,7 @@ TEST_F(DamagedDirectoryTest, RemoveTakesNamesOfCheckpointsOnly) {
                 StatusIs(absl::StatusCode::kInvalidArgument))
         << name;
   }
-  // One that could not be removed whole before.
+  // A checkpoint whose earlier removal was incomplete.
   ASSERT_OK(files_.CreateDir("d/.old-ckpt-1"));
   ASSERT_OK(files_.CreateForWrite("d/.old-ckpt-1/f", IfExists::kFail).status());
   EXPECT_OK(RemoveCheckpoint(files_, "d", "ckpt-1"));

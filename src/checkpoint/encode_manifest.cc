@@ -1,5 +1,5 @@
-// By hand and not through a tree of values: the text has an order and a layout
-// that people read, a line for each shard and tensor.
+// Written by hand and not through a tree of values: the text has an order and a
+// layout for human readers, with a line for each shard and tensor.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -18,12 +18,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Collects the text, and remembers the first thing that has no text.
+// Collects the text, and remembers the first string that cannot be encoded.
 class Text {
  public:
   void Add(absl::string_view text) { absl::StrAppend(&text_, text); }
 
-  // "key": value, with the line's indent and the comma before it.
+  // "key": preceded by a comma, if not the first, and the line's indent.
   void Key(absl::string_view indent, std::string_view key, bool first = false) {
     absl::StrAppend(&text_, first ? "\n" : ",\n", indent);
     Quoted("key", key);
@@ -62,7 +62,7 @@ class Text {
   absl::Status status_;
 };
 
-// [ and ] around what `one` writes of each, a line for each.
+// [ and ] around the output of `one` for each item, one line per item.
 template <typename Items, typename One>
 void AddLines(Text& text, absl::string_view indent, const Items& items,
               const One& one) {

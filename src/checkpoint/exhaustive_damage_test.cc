@@ -1,5 +1,5 @@
-// Every bit of a checkpoint of 64 KiB flipped, and every file of it cut at
-// every byte, one at a time: each must be found, and the file named.
+// Flips every bit of a checkpoint of 64 KiB, and truncates each of its files at
+// every byte, one change at a time: each must be found, and the file named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 
 using absl::StatusCode::kDataLoss;
-// So many that all files together have 64 KiB.
+// Enough for all files together to have 64 KiB.
 constexpr int64_t kRows = 1300;
 constexpr size_t kLeastBytes = 65536;
 constexpr std::string_view kPath = "ckpt-1";
 
-// A checkpoint, and one more of the same shapes from a later save.
+// A checkpoint, and another of the same shapes from a later save.
 std::unique_ptr<PatchableFiles> Saved() {
   SimFileSystem files;
   EXPECT_OK(testing::SaveSmall(files, "", {.seed = 1, .rows = kRows}));
@@ -41,7 +41,7 @@ absl::Status OpenAndVerify(const FileSystem& files, std::string_view path) {
   return VerifyCheckpoint(files, path, checkpoint->manifest);
 }
 
-// Each file is a test of its own, so that they run beside one another.
+// Each file is a separate test, so that the tests run in parallel.
 class ExhaustiveDamageTest : public ::testing::TestWithParam<const char*> {
  protected:
   ExhaustiveDamageTest() : manifest_(OpenCheckpoint(*files_, kPath)->manifest) {
@@ -52,9 +52,9 @@ class ExhaustiveDamageTest : public ::testing::TestWithParam<const char*> {
     return files_->content().at(JoinPath(kPath, GetParam()));
   }
 
-  // Whether the damage is found and its file named. What OpenCheckpoint says
-  // does not depend on a byte within another file than the manifest, so that
-  // one is parsed again only if it is the one that was changed.
+  // Whether the damage is found and its file named. The result of
+  // OpenCheckpoint does not depend on the content of any file but the manifest,
+  // so the manifest is parsed again only if it is the changed file.
   bool IsFound() const {
     const absl::Status status =
         GetParam() == kManifestName
@@ -95,7 +95,7 @@ TEST_P(ExhaustiveDamageTest, CutAtEveryByte) {
     ASSERT_TRUE(absl::IsDataLoss(status) &&
                 status.message().find(GetParam()) != absl::string_view::npos)
         << size << " of " << GetParam() << ": " << status;
-    // A file that is cut after the checkpoint was opened.
+    // A file that is truncated after the checkpoint was opened.
     ASSERT_TRUE(IsFound()) << size << " of " << GetParam();
   }
   bytes = whole;
@@ -123,8 +123,8 @@ TEST(MixedCheckpointTest, SizeIsAsPromised) {
   EXPECT_GE(bytes, kLeastBytes);
 }
 
-// Bit i of `of_second`: file i is of the second save. All of them together are
-// one checkpoint, and none of them the other.
+// Bit i of `of_second`: file i is from the second save. All three files of one
+// save make a checkpoint; no mixture does.
 TEST(MixedCheckpointTest, EveryMixtureIsRefused) {
   const std::vector<std::string> names = {
       "server-0.safetensors", "server-1.safetensors", "manifest.json"};
@@ -141,7 +141,7 @@ TEST(MixedCheckpointTest, EveryMixtureIsRefused) {
       EXPECT_OK(status);
       continue;
     }
-    // Those are bad that are not of the manifest's save.
+    // The bad files are those not from the manifest's save.
     EXPECT_THAT(status, StatusIs(kDataLoss, HasSubstr("another checkpoint")));
     for (unsigned i = 0; i < 2; ++i) {
       const bool strange = (of_second >> i & 1) != (of_second >> 2);

@@ -1,11 +1,11 @@
-// A checkpoint as one file that other programs read: whole variables under
+// Exports a checkpoint as one file for other programs: whole variables under
 // their names, put together from their shards.
 //
-// Streaming: no more than a piece of a variable is in memory. Everything is
-// verified while it is read, and the file appears, whole and durable, only if
-// all of it was sound; it replaces one that was there. Functions block.
-// Errors: DataLoss, naming the bad file and tensor; InvalidArgument if a slot
-// would have the name of a variable; those of the file systems.
+// Streaming: only a piece of a variable is in memory at a time. Everything is
+// verified while it is read, and the file appears, complete and durable, only
+// if all of it was sound; it replaces an existing one. Functions block. Errors:
+// DataLoss, naming the bad file and tensor; InvalidArgument if a slot would
+// have the name of a variable; those of the file systems.
 #pragma once
 
 #include <string>
@@ -24,26 +24,27 @@ struct ExportOptions {
   bool slots = false;
 };
 
-// A .safetensors file; its metadata say of which step it is.
+// Writes a .safetensors file; its metadata says which step it is from.
 absl::Status ExportSafetensors(const FileSystem& from,
                                std::string_view checkpoint_path,
                                const Manifest& manifest, FileSystem& to,
                                std::string_view file,
                                const ExportOptions& options);
 
-// An .npz file, for numpy.load: a zip archive of .npy files, not compressed.
-// numpy has no bf16, so that such variables become f32, which is exact. Reads
-// the checkpoint twice, as a zip archive has checksums before the data.
+// Writes an .npz file, for numpy.load: a zip archive of .npy files, not
+// compressed. numpy has no bf16, so such variables become f32, which is exact.
+// Reads the checkpoint twice, because a zip archive has checksums before the
+// data.
 absl::Status ExportNpz(const FileSystem& from, std::string_view checkpoint_path,
                        const Manifest& manifest, FileSystem& to,
                        std::string_view file, const ExportOptions& options);
 
-// What is exported, in the order of the manifest.
+// The exported tensors, in the order of the manifest.
 struct ExportedTensor {
   std::string name;
-  const SavedVariable* variable = nullptr;  // of the manifest
+  const SavedVariable* variable = nullptr;  // in the manifest
   std::string slot;                         // empty for the values
-  DType dtype = DType::kF32;                // as it is saved
+  DType dtype = DType::kF32;                // as saved
 };
 absl::StatusOr<std::vector<ExportedTensor>> ListExported(
     const Manifest& manifest, const ExportOptions& options);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr size_t kNpzPieceBytes = size_t{1} << 20;
 
-// As which numpy has it: it has no bf16.
+// The dtype used for numpy, which has no bf16.
 DType NumpyType(DType dtype) {
   return dtype == DType::kBF16 ? DType::kF32 : dtype;
 }
 
-// The tensor as numpy has it, piece by piece.
+// Reads the tensor in numpy's dtype, piece by piece.
 absl::Status ReadForNumpy(const OpenFiles& files, const ExportedTensor& tensor,
                           std::span<std::byte> piece,
                           const std::function<absl::Status(Bytes)>& take) {

@@ -26,7 +26,7 @@ class ExportTest : public ::testing::Test {
  protected:
   ExportTest() : checkpoint_(*SaveSmall(from_, "", {})) {}
 
-  // Changes the last byte of a server's file, which is one of a tensor.
+  // Changes the last byte of a server's file, which belongs to a tensor.
   void Damage(const std::string& file) {
     const std::string path = "ckpt-1/" + file;
     std::string content = *ReadFile(from_, path, 1 << 20);
@@ -100,7 +100,7 @@ TEST(ZipCrc32Test, Known) {
             ExtendZipCrc32(0, AsBytes("123456789abcdefghijk")));
 }
 
-// By APPNOTE.TXT. tests/formats has Python read larger ones.
+// According to APPNOTE.TXT. tests/formats has Python read larger archives.
 TEST(ZipWriterTest, Golden) {
   SimFileSystem files;
   auto file = files.CreateForWrite("z", IfExists::kFail);
@@ -126,7 +126,8 @@ TEST_F(ExportTest, NpzMembersAreNpyFiles) {
   ASSERT_OK(ExportNpz(from_, "ckpt-1", checkpoint_.manifest, to_, "o.npz",
                       {.slots = true}));
   const std::string zip = *ReadFile(to_, "o.npz", 1 << 20);
-  // tests/formats has numpy read such a file; here, that the values are there.
+  // tests/formats has numpy read such a file; this checks that the values are
+  // there.
   for (const auto& [name, tensor] : SmallTensors({})) {
     const size_t at = zip.find(name + ".npy\x93NUMPY");
     ASSERT_NE(at, zip.npos) << name;

@@ -26,23 +26,23 @@ inline constexpr std::string_view kManifestName = "manifest.json";
 // A manifest that claims to be larger is refused before it is read.
 inline constexpr uint64_t kMaxManifestBytes = uint64_t{256} << 20;
 
-// A tensor as it is in a file: name, and the CRC-32C of its bytes.
+// A tensor in a file: its name, and the CRC-32C of its bytes.
 struct SavedTensor {
   std::string name;
   uint32_t crc32c = 0;
   friend bool operator==(const SavedTensor&, const SavedTensor&) = default;
 };
 
-// A file of the checkpoint, which holds just these tensors, in this order.
+// A file of the checkpoint, which holds exactly these tensors, in this order.
 struct SavedFile {
   std::string name;  // "server-0.safetensors"
   uint64_t bytes = 0;
-  uint32_t crc32c = 0;  // of all of it
+  uint32_t crc32c = 0;  // of the whole file
   std::vector<SavedTensor> tensors;
   friend bool operator==(const SavedFile&, const SavedFile&) = default;
 };
 
-// Rows [begin, end) of a variable, with what its optimizer remembers of them.
+// Rows [begin, end) of a variable, with the optimizer's state for them.
 struct SavedShard {
   int64_t begin = 0;
   int64_t end = 0;
@@ -60,12 +60,12 @@ struct SavedVariable {
   bool trainable = true;
   std::string optimizer;           // "adam"; empty if it has none
   std::vector<std::string> slots;  // of the optimizer, in its order
-  std::vector<SavedShard> shards;  // adjacent, in order, all rows
+  std::vector<SavedShard> shards;  // adjacent, in order, covering all rows
   friend bool operator==(const SavedVariable&, const SavedVariable&) = default;
 };
 
 struct Manifest {
-  uint64_t save_id = 0;  // random; each file has it too ("save_id", in hex)
+  uint64_t save_id = 0;  // random; also in each file ("save_id", in hex)
   uint64_t generation = 0;
   uint64_t step = 0;   // every step up to this is applied
   uint64_t round = 0;  // the last synchronous round that was committed
@@ -76,7 +76,7 @@ struct Manifest {
   std::vector<SavedFile> files;
   std::vector<SavedVariable> variables;  // ascending by name
   // What parts of the program have to remember, such as a Trainer its place in
-  // the data; by who it is of. Text in UTF-8.
+  // the data; keyed by owner. UTF-8 text.
   std::map<std::string, std::string> records;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -85,20 +85,21 @@ struct Manifest {
 std::string ShardTensorName(std::string_view variable, int64_t begin,
                             int64_t end, std::string_view slot = {});
 
-// The text of manifest.json. InvalidArgument, naming it, for a text that is not
-// UTF-8.
+// The text of manifest.json. InvalidArgument, naming the string, for one that
+// is not UTF-8.
 absl::StatusOr<std::string> EncodeManifest(const Manifest& manifest);
 
-// What the text says, checked whole: its own checksum first, so that any bit
-// that has changed and any truncation is DataLoss that says so; then that all
-// fits together (the shards of each variable cover its rows, every tensor that
-// they need is in its file once and no other, sizes do not overflow, names are
-// names). InvalidArgument for a version that is newer than this program,
-// naming both.
+// Parses and fully checks the text: its own checksum first, so that any changed
+// bit and any truncation is reported as DataLoss; then that everything is
+// consistent (the shards of each variable cover its rows, every tensor that
+// they need is in its file once and no other is, sizes do not overflow, names
+// are valid). InvalidArgument for a version newer than this program's, naming
+// both.
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text);
 
-// OK for a name of a checkpoint, or of a file in one: 1 to 128 of
-// [A-Za-z0-9._-], not beginning with a dot. InvalidArgument that shows it.
+// OK for a valid name of a checkpoint, or of a file in one: 1 to 128 of
+// [A-Za-z0-9._-], not beginning with a dot. Otherwise InvalidArgument, quoting
+// it.
 absl::Status CheckFileName(std::string_view name);
 
 }  // namespace capstan

@@ -41,12 +41,12 @@ inline constexpr std::array<std::string_view, 6> kShardKeys = {
 // The keys of an object: one of the tables above.
 using Keys = std::span<const std::string_view>;
 
-// Where the next value goes. Each is a tag of its own where the text of a value
-// is not just the value.
+// Where the next value goes. A target has its own tag type if the text of its
+// value is more than just the value.
 struct Nowhere {};
 struct Format {};
 struct Version {};
-struct Checksum {};  // which was checked before
+struct Checksum {};  // checked before parsing
 struct SaveId {
   uint64_t* value;
 };
@@ -65,8 +65,8 @@ using Target =
                  std::vector<SavedFile>*, std::vector<SavedTensor>*,
                  std::vector<SavedVariable>*, std::vector<SavedShard>*>;
 
-// Where the value of `key` goes, one of `keys`: of the last file, tensor,
-// variable or shard of `manifest`, which must be there.
+// Where the value of `key` goes, which is one of `keys`: into the last file,
+// tensor, variable or shard of `manifest`, which must exist.
 Target FindTarget(Manifest& manifest, Keys keys, std::string_view key);
 
 }  // namespace capstan::manifest_grammar

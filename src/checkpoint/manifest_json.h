@@ -1,5 +1,5 @@
-// The two halves of DecodeManifest behind the checksum, apart so that each can
-// be tested and fuzzed alone. Pure functions; thread-safe.
+// The two halves of DecodeManifest that follow the checksum, separate so that
+// each can be tested and fuzzed alone. Pure functions; thread-safe.
 #pragma once
 
 #include <string_view>
@@ -10,20 +10,20 @@
 
 namespace capstan {
 
-// The first key of a manifest, and its value.
+// The first key of a manifest and its value.
 inline constexpr std::string_view kManifestFormatKey = "format";
 inline constexpr std::string_view kManifestFormat = "capstan-checkpoint";
-// The last key: the checksum of all before it.
+// The last key: the checksum of everything before it.
 inline constexpr std::string_view kManifestCrcKey = "crc32c";
 
-// What the JSON says, every key there just once and none that is not known;
-// whether it fits together is for CheckManifest. DataLoss that says where, if
-// it is not such JSON; InvalidArgument for a version that this program does not
-// know. Takes no more memory than a few times the text.
+// Parses the JSON, which must have every key exactly once and no unknown ones;
+// CheckManifest checks whether the content is consistent. DataLoss that says
+// where, if it is not such JSON; InvalidArgument for a version that this
+// program does not know. Takes at most a few times the memory of the text.
 absl::StatusOr<Manifest> ParseManifestJson(std::string_view json);
 
-// OK if all of it fits together, as DecodeManifest promises. InvalidArgument
-// that names what does not.
+// OK if the content is consistent, as DecodeManifest promises. Otherwise
+// InvalidArgument, naming what is not.
 absl::Status CheckManifest(const Manifest& manifest);
 
 }  // namespace capstan

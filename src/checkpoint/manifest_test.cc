@@ -36,13 +36,13 @@ Manifest Small() {
 
 std::string Encoded() { return *EncodeManifest(Small()); }
 
-// The text with another body, and its right checksum.
+// A text with another body and the right checksum.
 std::string WithBody(const std::string& body) {
   return body + ",\n  \"crc32c\": \"" + Hex32(Crc32c(AsBytes(body))) +
          "\"\n}\n";
 }
 
-// The text with `from` replaced, and the checksum made right again.
+// The text with `from` replaced and the checksum corrected.
 std::string Edited(const std::string& from, const std::string& to) {
   const std::string text = Encoded();
   std::string body = text.substr(0, text.rfind(','));
@@ -67,7 +67,7 @@ TEST(ManifestTest, NothingIsAManifestToo) {
   EXPECT_THAT(DecodeManifest(*text), IsOkAndHolds(Manifest{}));
 }
 
-// Any JSON reader takes the text.
+// Any JSON reader accepts the text.
 TEST(ManifestTest, KeepsTheExtremes) {
   Manifest manifest = Small();
   manifest.save_id = UINT64_MAX;
@@ -163,7 +163,7 @@ struct Edit {
   const char* message;
 };
 
-// Texts whose checksum is right, so only what they say is wrong.
+// Texts whose checksum is right, so that only their content is wrong.
 TEST(ManifestTest, RefusesWhatIsNotItsJson) {
   const Edit edits[] = {
       {"\"format\": \"capstan-checkpoint\"", "\"format\": \"zip\"",
@@ -230,7 +230,7 @@ TEST(ManifestTest, RefusesOtherTexts) {
               StatusIs(kDataLoss, HasSubstr("a NUL")));
 }
 
-// As deep as the text allows: neither the stack nor the memory may suffer.
+// As deep as the text allows: neither the stack nor the memory may run out.
 TEST(ManifestTest, RefusesDepth) {
   std::string body = "{\"format\": \"capstan-checkpoint\", \"version\": 1, ";
   body += "\"files\": ";

@@ -1,4 +1,4 @@
-// Archives that were made, or damaged, to harm their reader.
+// Archives that were crafted, or damaged, to harm their reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Tensor Numbers() {
   return tensor;
 }
 
-// What opening it and reading all of it says.
+// The status of opening the archive and reading all of it.
 absl::Status Try(std::string_view content) {
   const MemoryFile memory(content);
   const auto file = memory.OpenAs(TensorFormat::kNpz);
@@ -51,7 +51,7 @@ absl::Status Try(std::string_view content) {
 
 using ChangeMember = std::function<void(RawMember&)>;
 
-// An archive whose first member of two is changed.
+// An archive in which the first of two members is changed.
 std::string Changed(const ChangeMember& change, bool deflated = true) {
   RawMember member = Member("a.npy", NpyOf(Numbers()), deflated);
   change(member);
@@ -66,7 +66,7 @@ TEST(NpzHostileTest, EveryTruncationIsFound) {
   }
 }
 
-// Never another value: what is not noticed does not matter.
+// A changed byte that goes unnoticed must not change any value.
 TEST(NpzHostileTest, NoChangedByteGivesAnotherValue) {
   for (const bool deflated : {false, true}) {
     const std::string whole = Changed([](RawMember&) {}, deflated);
@@ -145,7 +145,7 @@ TEST(NpzHostileTest, LargeNumbersMayNotWrap) {
 
 TEST(NpzHostileTest, MembersMayNotOverlap) {
   RawMember first = Member("a.npy", NpyOf(Numbers()));
-  // The second one lies in the first.
+  // The second member lies inside the first.
   const std::string inner = ZipOf({Member("b.npy", NpyOf(Numbers()))});
   first.data += inner;
   first.stored_bytes = static_cast<uint32_t>(first.data.size());
@@ -162,7 +162,7 @@ TEST(NpzHostileTest, MembersMayNotOverlap) {
                                  "\"a.npy\"")));
 }
 
-// The header says less, or more, than there is when it is inflated.
+// The header claims less, or more, than the data inflates to.
 TEST(NpzHostileTest, BombsAreNotInflated) {
   const std::string header = EncodeNpyHeader(DType::kU8, {int64_t{1} << 20});
   const std::string large(64 << 20, '\0');
@@ -175,7 +175,7 @@ TEST(NpzHostileTest, BombsAreNotInflated) {
   member = Member("a.npy", header + large.substr(0, 100), true);
   member.bytes = static_cast<uint32_t>(header.size()) + (1 << 20);
   EXPECT_THAT(Try(ZipOf({member})), StatusIs(kDataLoss, HasSubstr("cannot")));
-  // Nothing is allocated by what a header says.
+  // A header's claim does not cause an allocation.
   EXPECT_THAT(Try(ZipOf({Member(
                   "a.npy", EncodeNpyHeader(DType::kF64, {int64_t{1} << 59}))})),
               StatusIs(kDataLoss, HasSubstr("are not those of f64")));
@@ -189,7 +189,7 @@ TEST(NpzHostileTest, BytesBehindWhatIsDeflated) {
               StatusIs(kDataLoss, HasSubstr("it is longer than")));
 }
 
-// As writers of pipes do it: the sizes follow the data.
+// As written by streaming writers: the sizes follow the data.
 TEST(NpzHostileTest, DataDescriptorsAreNotNeeded) {
   RawMember member = Member("a.npy", NpyOf(Numbers()), true);
   member.flags = 1 << 3;
@@ -218,7 +218,7 @@ TEST(NpzHostileTest, EndsThatAreNot) {
   is({.before = "x"}, kDataLoss, "not where it should be");
   is({.before = "PK\6\7" + std::string(16, '\xff')}, kDataLoss, "zip64");
   is({.before = "PK\6\7" + std::string(16, '\0')}, kDataLoss, "zip64");
-  // Room for three, and names that only look like a third.
+  // Room for three entries, and names that only look like a third.
   EXPECT_THAT(
       Try(ZipOf({Member(std::string(60, 'a') + ".npy", NpyOf(Numbers())),
                  Member("b.npy", NpyOf(Numbers()))},

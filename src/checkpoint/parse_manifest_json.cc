@@ -1,6 +1,7 @@
-// Event by event and not into a tree of values: a hostile manifest of 256 MiB
-// would make a tree of gigabytes. The grammar is in manifest_grammar.h: each
-// key has a place for its value, and an event that does not fit it is an error.
+// Parsed event by event and not into a tree of values: a hostile manifest of
+// 256 MiB would make a tree of gigabytes. The grammar is in manifest_grammar.h:
+// each key has a target for its value, and an event that does not fit it is an
+// error.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,7 +41,7 @@ using manifest_grammar::Version;
 
 using Json = nlohmann::json;
 
-// An object or an array that was begun.
+// An object or array that is open.
 struct Level {
   Target array = Nowhere();  // of an array: where its elements go
   Keys keys = {};            // of an object; empty for the records
@@ -124,7 +125,7 @@ class ManifestHandler final : public nlohmann::json_sax<Json> {
     if ((level.seen & bit) != 0) {
       return Stop(absl::StrCat("the key ", Shown(key), " is there twice"));
     }
-    // A later version may have other keys, but these come first in all.
+    // Later versions may have other keys, but these come first in all of them.
     if (levels_.size() == 1 && i > 1 && (level.seen & 3) != 3) {
       return Stop("it does not begin with its format and version");
     }
@@ -243,10 +244,10 @@ class ManifestHandler final : public nlohmann::json_sax<Json> {
 
   bool InArray() const { return !levels_.empty() && levels_.back().is_array; }
 
-  // Where a value that is no object and no array goes.
+  // Where a value that is neither an object nor an array goes.
   Target Next() const {
     if (InArray()) return levels_.back().array;
-    // An array's place takes arrays only.
+    // The target of an array accepts arrays only.
     return levels_.empty() || IsArray(target_) ? Target() : target_;
   }
 
@@ -293,7 +294,7 @@ class ManifestHandler final : public nlohmann::json_sax<Json> {
         absl::StrCat(Shown(text), " is not the text of a ", Shown(key_)));
   }
 
-  // Stops with the error `why`, and says of what.
+  // Stops with the error `why`, prefixed with what is being parsed.
   bool Stop(const std::string& why,
             absl::StatusCode code = absl::StatusCode::kDataLoss) {
     status_ = absl::Status(code, absl::StrCat(About(), why));
@@ -322,7 +323,7 @@ class ManifestHandler final : public nlohmann::json_sax<Json> {
 
   std::vector<Level> levels_;  // at most five
   Target target_;
-  std::string key_;  // the last one
+  std::string key_;  // the most recent one
   std::vector<int64_t> dims_;
   Manifest manifest_;
   absl::Status status_;
@@ -331,11 +332,11 @@ class ManifestHandler final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 absl::StatusOr<Manifest> ParseManifestJson(std::string_view json) {
-  // The parser would pass over a byte order mark.
+  // The parser would skip a byte order mark.
   if (!json.starts_with('{')) {
     return absl::DataLossError("it does not begin with {");
   }
-  // The parser takes a NUL for the end, and would pass over what follows.
+  // The parser takes a NUL for the end, and would ignore what follows.
   if (json.find('\0') != json.npos) {
     return absl::DataLossError("it holds a NUL");
   }

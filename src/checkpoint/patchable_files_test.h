@@ -18,7 +18,7 @@ namespace capstan::testing {
 // Not thread-safe.
 class PatchableFiles final : public FileSystem {
  public:
-  // Takes the files of the directory `path`, under their paths.
+  // Copies the files of the directory `path`, under their paths.
   absl::Status CopyFrom(const FileSystem& files, std::string_view path) {
     const auto names = files.List(path);
     CAPSTAN_RETURN_IF_ERROR(names.status());
@@ -31,7 +31,7 @@ class PatchableFiles final : public FileSystem {
     return absl::OkStatus();
   }
 
-  // By path; to be changed at will.
+  // By path; may be changed freely.
   std::map<std::string, std::string, std::less<>>& content() { return files_; }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(
@@ -45,7 +45,7 @@ class PatchableFiles final : public FileSystem {
     if (found != files_.end()) {
       return FileInfo{FileKind::kFile, found->second.size(), 0600};
     }
-    // Directories are what files are in.
+    // A directory exists if a file is in it.
     const std::string inside = absl::StrCat(std::string(path), "/");
     const auto first = files_.lower_bound(inside);
     if (first == files_.end() || !first->first.starts_with(inside)) {

@@ -21,7 +21,7 @@ bool IsLeftover(std::string_view name) {
 
 absl::Status PrepareDirectory(FileSystem& files, std::string_view directory) {
   CAPSTAN_RETURN_IF_ERROR(MakeDirectories(files, directory));
-  // Else the rename to ".old-" might be undone although files are gone.
+  // Otherwise the rename to ".old-" might be undone although files are gone.
   CAPSTAN_RETURN_IF_ERROR(files.SyncDir(directory));
   const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
   CAPSTAN_RETURN_IF_ERROR(names.status());
@@ -50,7 +50,7 @@ absl::Status RemoveCheckpoint(FileSystem& files, std::string_view directory,
     CAPSTAN_RETURN_IF_ERROR(RemoveTree(files, old));
   }
   CAPSTAN_RETURN_IF_ERROR(files.Rename(JoinPath(directory, name), old));
-  // Before a file is gone, so must be the name under which it would be missed.
+  // The checkpoint's name must be gone before any of its files is.
   CAPSTAN_RETURN_IF_ERROR(files.SyncDir(directory));
   return RemoveTree(files, old);
 }

@@ -1,4 +1,4 @@
-// Removing a directory with all that it holds. Blocks.
+// Removing a directory and everything in it. Blocks.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// OK too if there is none. On failure any part of it may be left.
+// OK too if it does not exist. On failure any part of it may be left.
 absl::Status RemoveTree(FileSystem& files, std::string_view path);
 
 }  // namespace capstan

@@ -23,7 +23,7 @@ std::vector<std::string> ToRemove(const std::vector<Checkpoint>& checkpoints,
   const size_t newest =
       std::min(order.size(), static_cast<size_t>(retention.max_to_keep));
   std::vector<std::string> removed;
-  // From the oldest on, so that a later call comes to the same ones.
+  // From the oldest, so that a later call makes the same choices.
   std::optional<double> last_ms;
   for (size_t i = 0; i < order.size() - newest; ++i) {
     const Checkpoint& checkpoint = *order[i];

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kHour = 3'600'000;
 
-// One per hour, from ckpt-1 on.
+// One per hour, from ckpt-1.
 std::vector<Checkpoint> Hourly(uint64_t count) {
   std::vector<Checkpoint> checkpoints;
   for (uint64_t i = 1; i <= count; ++i) {
@@ -55,8 +55,7 @@ TEST(RetentionTest, KeepsOneForEachHours) {
       ElementsAre("ckpt-2", "ckpt-3", "ckpt-5", "ckpt-6"));
 }
 
-// It does not matter how often it is called: those that are kept for their
-// hours stay.
+// However often it is called, the checkpoints kept for their hours stay.
 RC_GTEST_PROP(RetentionTest, CalledAfterEachSaveOrOnce,
               (const std::vector<uint8_t>& gaps)) {
   const Retention retention{.max_to_keep = *rc::gen::inRange(1, 5),

@@ -13,15 +13,15 @@
 namespace capstan {
 namespace {
 
-// Elements are read as they are in memory.
+// Elements are read in their in-memory representation.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t kHeaderLengthBytes = sizeof(uint64_t);
 // Large enough that the calls cost nothing, small enough to stay in a core's
-// cache: with 4 MiB reading is a fifth slower.
+// cache: with 4 MiB, reading takes a fifth longer.
 constexpr uint64_t kReadPieceBytes = uint64_t{1} << 20;
 
-// Uninitialised, as zeroing it would cost as much as reading small files.
+// Uninitialised, because zeroing it would cost as much as reading small files.
 struct Piece {
   explicit Piece(uint64_t largest)
       : size(static_cast<size_t>(std::min(largest, kReadPieceBytes))),
@@ -107,8 +107,8 @@ absl::Status ShardFileReader::CheckSaveId(uint64_t save_id) const {
                    Hex64(save_id), ": the file is of another checkpoint"));
 }
 
-// Those without elements begin where others do, so that their order is not in
-// the file.
+// Tensors without elements begin where others do, so the file does not
+// determine their order.
 absl::Status ShardFileReader::ArrangeTensors() {
   std::map<std::string_view, SafetensorsEntry*> found;
   for (SafetensorsEntry& entry : header_.entries) {
@@ -187,7 +187,7 @@ absl::Status ShardFileReader::Verify() const {
     largest = std::max(largest, SizeOf(entry));
   }
   const Piece piece(largest);
-  // The header may have changed since it was opened.
+  // The header may have changed since the file was opened.
   uint32_t crc = 0;
   for (uint64_t done = 0; done < data_begin_;) {
     const MutableBytes part = piece.bytes().first(static_cast<size_t>(
@@ -224,7 +224,7 @@ absl::Status ShardFileReader::ReadTensor(size_t index, MutableBytes buffer,
     CAPSTAN_RETURN_IF_ERROR(
         InTensor(take(offset, buffer.first(*got)), entry.name));
   }
-  // One without elements has a checksum too.
+  // A tensor without elements has a checksum too.
   return ReadPiece(cursor, {}).status();
 }
 

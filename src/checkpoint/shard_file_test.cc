@@ -83,7 +83,7 @@ void ExpectRoundTrip(FileSystem& files) {
   EXPECT_EQ((*reader)->Find("x"), nullptr);
   EXPECT_THAT(ReadTensor(**reader, "x"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"x\"")));
-  // The file is one that others read.
+  // Other programs can read the file.
   const auto other = ReadSafetensors(files, kPath);
   ASSERT_OK(other);
   EXPECT_EQ(other->metadata.at("save_id"), "0123456789abcdef");
@@ -100,7 +100,7 @@ TEST(ShardFileTest, RoundTripOnDisk) {
   ExpectRoundTrip(**files);
 }
 
-// More than one piece of the reader.
+// Larger than one piece of the reader.
 TEST(ShardFileTest, Large) {
   SimFileSystem files;
   const std::vector<FileTensor> tensors = {
@@ -126,7 +126,7 @@ RC_GTEST_PROP(ShardFileTest, AnyPieces, ()) {
   RC_ASSERT(writer.ok());
   std::string_view rest = kData;
   while (!rest.empty()) {
-    // Never 0, which it would draw for ever at first.
+    // Never 0, which could be drawn forever.
     const auto size = *rc::gen::inRange<size_t>(1, rest.size() + 1);
     RC_ASSERT((*writer)->Append(AsBytes(rest.substr(0, size))).ok());
     rest.remove_prefix(size);
@@ -205,7 +205,7 @@ class ShardFileDamageTest : public ::testing::Test {
     content_ = *ReadFile(*files_, kPath, 1 << 20);
   }
 
-  // Opens and verifies a file of other content.
+  // Opens and verifies a file with other content.
   absl::Status Check(const std::string& content) {
     EXPECT_OK(ReplaceFile(*files_, kPath, AsBytes(content)));
     const auto reader = ShardFileReader::Open(*files_, kPath, saved_, kSaveId);
@@ -280,7 +280,7 @@ TEST_F(ShardFileDamageTest, HeaderThatChangesAfterOpen) {
   const auto reader = ShardFileReader::Open(*files_, kPath, saved_, kSaveId);
   ASSERT_OK(reader);
   EXPECT_OK((*reader)->Verify());
-  // In place, not replaced: the reader has the old file open.
+  // In place, not replaced, because the reader has the old file open.
   auto file = files_->CreateForWrite(kPath, IfExists::kTruncate);
   ASSERT_OK(file);
   ASSERT_OK((*file)->Append(AsBytes(Edited("\"k\":\"v\"", "\"k\":\"w\""))));

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// Elements are written as they are in memory.
+// Elements are written in their in-memory representation.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kSaveId = "save_id";

@@ -23,7 +23,7 @@ struct SmallSave {
   int64_t created_unix_ms = 1'700'000'000'000;
 };
 
-// What a variable, or a slot of it ("embedding.m"), holds.
+// The content of each variable and slot ("embedding.m").
 using SmallValues = std::map<std::string, Tensor>;
 
 namespace small {
@@ -45,7 +45,7 @@ inline Tensor Values(DType dtype, const Shape& shape, const Random& random,
   return tensor;
 }
 
-// In pieces of odd sizes, as they come from a network.
+// Appends pieces of odd sizes, as they come from a network.
 inline absl::Status AppendInPieces(ShardFileWriter& writer, Bytes data) {
   constexpr size_t kPiece = 4099;
   while (!data.empty()) {
@@ -58,7 +58,7 @@ inline absl::Status AppendInPieces(ShardFileWriter& writer, Bytes data) {
 
 }  // namespace small
 
-// What its manifest says but for the files.
+// The manifest without the files.
 inline Manifest SmallManifest(const SmallSave& save) {
   Manifest manifest;
   manifest.save_id = Random(save.seed).Fork("save_id").NextU64();
@@ -116,7 +116,7 @@ inline SmallValues SmallTensors(const SmallSave& save) {
   return values;
 }
 
-// Writes the files into `path`. The manifest, complete.
+// Writes the files into `path`. Returns the complete manifest.
 inline absl::StatusOr<Manifest> WriteSmallFiles(FileSystem& files,
                                                 std::string_view path,
                                                 const SmallSave& save) {
@@ -160,7 +160,7 @@ inline absl::StatusOr<Manifest> WriteSmallFiles(FileSystem& files,
   return manifest;
 }
 
-// Makes the next checkpoint of `directory`. Abandons it on failure.
+// Makes the next checkpoint in `directory`. Abandons it on failure.
 inline absl::StatusOr<Checkpoint> SaveSmall(FileSystem& files,
                                             std::string_view directory,
                                             const SmallSave& save) {

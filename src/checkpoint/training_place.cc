@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A number of the record; nullopt for what is not one.
+// The unsigned number under `key`; nullopt if there is none.
 std::optional<uint64_t> NumberIn(const Json& record, const char* key) {
   const auto found = record.find(key);
   if (found == record.end() || !found->is_number_unsigned()) {

@@ -1,4 +1,4 @@
-// How far the training is that a checkpoint was saved in.
+// How far training had got when a checkpoint was saved.
 // Thread-safe: a pure function.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace capstan {
 
 struct TrainingPlace {
   uint64_t iterations = 0;  // batches trained
-  // Of Fit: epochs that are complete, and batches of the next.
+  // For Fit: complete epochs, and batches of the next one.
   struct Epochs {
     uint64_t complete = 0;
     uint64_t batches = 0;
@@ -19,11 +19,12 @@ struct TrainingPlace {
   std::optional<Epochs> epochs = {};
 };
 
-// By the records of its trainers (docs/checkpoint_format.md): of several, the
-// iterations of all together, and the epochs of the one that has the most.
-// Without any, there are as many iterations as the variable that was updated
-// most often has had updates. Unlike Manifest::step, which numbers what a
-// coordinator schedules, both go on where a training is resumed.
+// Determined from the records of the checkpoint's trainers
+// (docs/checkpoint_format.md): with several, the sum of their iterations, and
+// the epochs of the one with the most. Without any, the number of iterations is
+// the update count of the most often updated variable. Unlike Manifest::step,
+// which numbers what a coordinator schedules, both continue when training is
+// resumed.
 TrainingPlace FindTraining(const Manifest& manifest);
 
 }  // namespace capstan

@@ -36,7 +36,7 @@ TEST(TrainingPlaceTest, OfSeveralTrainers) {
   EXPECT_EQ(place.epochs->batches, 0u);
 }
 
-// Records are a user's too, and may hold anything.
+// Users write records too, so a record may contain anything.
 TEST(TrainingPlaceTest, WithoutOneThereAreTheUpdates) {
   for (const char* record :
        {"", "[]", "{", R"({"iterations":-1})", R"({"iterations":"3"})",

@@ -1,7 +1,7 @@
 // The values of a saved variable from its first row to its last, however it is
-// cut, piece by piece: for all that looks at whole variables.
+// cut into shards, piece by piece: for code that looks at whole variables.
 //
-// Functions block. Errors name the file, and the tensor if it is about one.
+// Functions block. Errors name the file, and the tensor if they concern one.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,17 @@
 
 namespace capstan {
 
-// The files of a checkpoint, open, their headers verified. Thread-safe. Must
-// not outlive the FileSystem.
+// The open files of a checkpoint, their headers verified. Thread-safe. Must not
+// outlive the FileSystem.
 class OpenFiles {
  public:
-  // DataLoss if a file is not that of the manifest, or a tensor has not the
-  // dtype and shape that it must have.
+  // DataLoss if a file does not match the manifest, or a tensor does not have
+  // the required dtype and shape.
   static absl::StatusOr<OpenFiles> Open(const FileSystem& files,
                                         std::string_view checkpoint_path,
                                         const Manifest& manifest);
 
-  // The file of a shard of that manifest.
+  // The file of a shard in that manifest.
   const ShardFileReader& Of(const SavedShard& shard) const;
 
  private:
@@ -41,25 +41,25 @@ class OpenFiles {
 // Not thread-safe. Must not outlive `files` and `variable`.
 class VariableStream {
  public:
-  // The values, or those of a slot.
+  // Streams the values, or a slot if `slot` is not empty.
   VariableStream(const OpenFiles& files, const SavedVariable& variable,
                  std::string slot);
 
-  // Fills `buffer` with the next bytes; fewer only at the end, 0 behind it.
-  // DataLoss as soon as a shard was read whose checksum is wrong: so what was
-  // given is to be used only once all of it was.
+  // Fills `buffer` with the next bytes; fewer only at the end, 0 past it.
+  // DataLoss at the end of a shard whose checksum is wrong: so use the bytes
+  // only once all of them have been read.
   absl::StatusOr<size_t> Next(MutableBytes buffer);
 
  private:
   const OpenFiles& files_;
   const SavedVariable& variable_;
   const std::string slot_;
-  size_t shard_ = 0;  // the one that is read
+  size_t shard_ = 0;  // being read
   bool begun_ = false;
   ShardFileReader::Cursor cursor_;
 };
 
-// Reads all of a stream through `buffer`, and gives each piece to `take`, which
+// Reads a whole stream through `buffer`, and passes each piece to `take`, which
 // may fail.
 absl::Status ReadStream(VariableStream stream, MutableBytes buffer,
                         const std::function<absl::Status(Bytes)>& take);

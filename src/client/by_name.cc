@@ -21,8 +21,8 @@ absl::StatusOr<std::vector<uint32_t>> FindAll(
   return ids;
 }
 
-// Whether a call failed because what it asked for had been dropped, and there
-// are others of those names since.
+// Whether a call failed because its variables had been dropped, and others of
+// the same names exist now.
 bool MadeAnew(const ParameterClient& client,
               const std::vector<std::string>& names,
               const std::vector<uint32_t>& ids, const absl::Status& status) {
@@ -121,7 +121,7 @@ Task<absl::StatusOr<std::vector<uint32_t>>> FindByName(
     ReadOptions options) {
   absl::StatusOr<std::vector<uint32_t>> ids = FindAll(client, names);
   if (ids.ok()) co_return ids;
-  // It may have been created since.
+  // It may have been created in the meantime.
   const Duration timeout = std::min(options.timeout, options.limit);
   const absl::Status refreshed =
       co_await client.Refresh(timeout, options.cancellation);
@@ -139,7 +139,7 @@ Task<absl::StatusOr<std::vector<Tensor>>> ReadByName(
     if (!ids.ok()) co_return ids.status();
     std::vector<Tensor> tensors;
     std::vector<PullItem> items;
-    // Empty, as the memory is: all of it is wanted.
+    // Empty: the memory holds nothing yet, so everything is pulled.
     std::vector<ShardVersions> versions(ids->size());
     for (const uint32_t id : *ids) {
       const VariableEntry* entry = client.map()->Find(id);
@@ -202,8 +202,8 @@ Task<absl::StatusOr<UpdateResult>> UpdateByName(
     if (!items.ok()) co_return items.status();
     const std::span<const DenseItem> dense(items->dense);
     const std::span<const RowsItem> rows(items->rows);
-    // Should it be sent again, then under the same id: what there is of it
-    // already is not applied twice.
+    // A retry uses the same id, so what was applied already is not applied
+    // twice.
     absl::StatusOr<UpdateResult> result =
         co_await client.Update(id, operation, dense, rows, options);
     if (!MadeAnew(client, names, *ids, result.status())) co_return result;

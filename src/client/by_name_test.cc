@@ -92,7 +92,7 @@ TEST_F(ByNameTest, AnUnknownNameIsNamed) {
   EXPECT_EQ(read->front(), Tensor::Zeros(DType::kF32, {4, 2}));
 }
 
-// A client that has not heard of a variable asks the servers for it.
+// A client that does not know a variable yet asks the servers for it.
 TEST_F(ByNameTest, AVariableThatIsNewIsFound) {
   ParameterClient& worker = job_.NewClient();
   const auto read = [&](const std::string& name) {
@@ -107,7 +107,7 @@ TEST_F(ByNameTest, AVariableThatIsNewIsFound) {
   ASSERT_OK(read("late"));
 }
 
-// One that knows the variable of that name which was there before.
+// The client knows an earlier variable of that name.
 TEST_F(ByNameTest, AVariableThatWasMadeAnewIsFound) {
   ParameterClient& worker = job_.NewClient();
   const auto read = [&] {
@@ -162,7 +162,7 @@ TEST_F(ByNameTest, ValuesOfAnotherShapeAreRefused) {
   EXPECT_THAT(Update({{"scalar", Tensor::Zeros(DType::kI64, {2}), two}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("the variable has shape []")));
-  // An update is refused whole.
+  // An update is refused as a whole.
   const absl::StatusOr<std::vector<Tensor>> read = Read({"scalar"});
   ASSERT_OK(read);
   EXPECT_EQ(read->front(), Tensor::Scalar(int64_t{0}));

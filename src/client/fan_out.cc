@@ -53,13 +53,13 @@ std::string NameOf(Method method) {
   }
 }
 
-// What a failed request ends with that was cancelled. Names the same task.
+// The error of a failed request that was cancelled. Names the same task.
 absl::Status CancelledRequest(const Channel& channel,
                               const ServerRequest& server_request) {
   std::string message =
       absl::StrCat(NameOf(server_request.method),
                    " cancelled while waiting for ", channel.peer());
-  // Else the channel says that it was cancelled, and no more.
+  // Otherwise the channel's error says only that it was cancelled.
   if (!absl::IsCancelled(server_request.status)) {
     absl::StrAppend(&message, " (before that: ",
                     std::string(server_request.status.message()), ")");
@@ -107,7 +107,7 @@ Task<> Run(ServerChannels& servers, ServerRequest& server_request,
   }
 }
 
-// Shared by the requests, as the last of them wakes the caller.
+// Shared by the requests, because the last of them wakes the caller.
 struct Countdown {
   explicit Countdown(const Executor& executor) : done(executor) {}
   size_t left = 0;
@@ -121,7 +121,7 @@ Task<> RunCounted(ServerChannels& servers, ServerRequest& server_request,
   if (--count->left == 0) count->done.Set();
 }
 
-// How much a status says of what became of several requests.
+// How telling a status is about the outcome of several requests.
 int WeightOf(const absl::Status& status) {
   if (status.ok()) return 0;
   if (absl::IsAborted(status)) return 1;
@@ -151,7 +151,7 @@ Task<absl::Status> FanOut(ServerChannels& servers,
       worst = server_request.status;
   }
   if (IsCancelled(cancellation) && !absl::IsCancelled(worst)) {
-    // All had been answered, but nobody had been told.
+    // Every request was answered, but the caller had not been told.
     co_return absl::CancelledError(absl::StrCat(
         NameOf(server_requests[0].method), " cancelled at its end"));
   }

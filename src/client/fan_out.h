@@ -1,4 +1,4 @@
-// Sends a request to each of some servers and waits for all the answers.
+// Sends requests to several servers and waits for all the answers.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace capstan {
 
-// One request to one server. The memory that it names belongs to the caller of
-// FanOut.
+// One request to one server. The memory that it refers to belongs to the caller
+// of FanOut.
 struct ServerRequest {
   uint32_t server = 0;
   Method method = Method::kPull;
@@ -28,13 +28,13 @@ struct ServerRequest {
   std::optional<std::vector<MutableBytes>> receive_into;
   uint64_t reply_limit = 64 << 10;
 
-  // What came of it.
+  // The outcome.
   absl::Status status;
   Reply reply;
 };
 
-// What is the same for all that a client asks. `channels` has one for each
-// server; they, and all else, outlive the calls and live on `executor`.
+// What all calls of a client share. `channels` has one per server; they, and
+// everything else, outlive the calls and live on `executor`.
 struct ServerChannels {
   Clock& clock;
   Executor executor;
@@ -45,36 +45,36 @@ struct ServerChannels {
 
 // How long requests may take.
 struct TimeLimits {
-  // An request without progress, as CallOptions::timeout has it.
+  // A request without progress, as in CallOptions::timeout.
   Duration timeout = std::chrono::seconds(30);
-  // All of them, whatever moves.
+  // All of them, even if bytes still move.
   MonotonicTime deadline = kNever;
 };
 
-// Runs the requests at once. One that fails with Unavailable is sent again,
-// unchanged: all that a server is asked may be asked twice. It is given up when
-// it has kept failing for `limits.timeout`; an attempt that lasted longer than
+// Sends the requests at once. One that fails with Unavailable is sent again,
+// unchanged: every request to a server may be repeated. It is given up when it
+// has kept failing for `limits.timeout`; an attempt that lasted longer than
 // that has moved bytes, and the time starts again.
-// OK if all are; else the error that says most: Cancelled before any other, and
-// any before Aborted, which says that the shard map is old. What is in the
-// requests is valid in either case.
+// OK if all succeed; otherwise the most telling error: Cancelled before any
+// other, and any other before Aborted, which means that the shard map is old.
+// The contents of the requests are valid in either case.
 //
-// After `cancellation`, which may be null, nothing more is sent and the result
-// is Cancelled, whatever has been answered. It names a server that was waited
-// for, if there was one. The requests are over then as at any other end: their
-// memory is not touched any more.
+// Once `cancellation`, which may be null, is cancelled, nothing more is sent
+// and the result is Cancelled, whatever has been answered. It names a server
+// that was waited for, if there was one. The requests have ended then as in any
+// other case: their memory is not touched any more.
 Task<absl::Status> FanOut(ServerChannels& servers,
                           std::span<ServerRequest> server_requests,
                           TimeLimits limits,
                           Cancellation* cancellation = nullptr);
 
-// Null never is.
+// Null is never cancelled.
 inline bool IsCancelled(const Cancellation* cancellation) {
   return cancellation != nullptr && cancellation->cancelled();
 }
 
-// Cancelled if `cancellation` is: for a call that has not sent its requests, of
-// which `method` is one.
+// Cancelled if `cancellation` is: for a call that has not sent its requests
+// yet, of which `method` is one.
 absl::Status CheckCancelled(const Cancellation* cancellation, Method method);
 
 // Returns at `time`, or as soon as `cancellation` is cancelled. It may be null.

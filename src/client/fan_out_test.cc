@@ -20,8 +20,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Answers what it was told to, after a while; then OK for ever. Its peer is the
-// task `name`.
+// Gives its scripted answers, each after a delay; from then on OK. Its peer is
+// the task `name`.
 class ScriptedChannel final : public Channel {
  public:
   struct Call {
@@ -126,7 +126,7 @@ class FanOutTest : public ::testing::Test {
         Start(server_requests, timeout, cancellation);
     return Finish(done);
   }
-  // The same, cancelled after two seconds of at most a day.
+  // The same, cancelled after two seconds; the limit is a day.
   absl::Status RunCancelled(std::vector<ServerRequest>& server_requests) {
     Cancellation cancellation;
     CancelSoon(cancellation);
@@ -199,11 +199,11 @@ TEST_F(FanOutTest, AServerThatIsAwayIsAskedAgainTheSame) {
       EXPECT_EQ(call.attachments[0].data(), memory.data());
       ASSERT_TRUE(call.options.receive_into.has_value());
       EXPECT_EQ((*call.options.receive_into)[0].data(), into.data());
-      // What is left of the time, and no more.
+      // Only what is left of the time.
       EXPECT_LT(call.options.timeout, last);
       last = call.options.timeout;
     }
-    // Not at once.
+    // After a back-off.
     EXPECT_GT(channels_[0]->calls[1].time, channels_[0]->calls[0].time);
   }
 }
@@ -229,7 +229,7 @@ TEST_F(FanOutTest, UntilTheTimeIsOver) {
   EXPECT_OK(server_requests[0].status);
 }
 
-// It can only have lasted so long because bytes moved.
+// It can only have taken so long because bytes moved.
 TEST_F(FanOutTest, ALongTransferThatIsLostIsAskedForAgain) {
   std::vector<ServerRequest> server_requests = ServerRequests(1);
   channels_[0]->latency = std::chrono::seconds(40);
@@ -237,7 +237,7 @@ TEST_F(FanOutTest, ALongTransferThatIsLostIsAskedForAgain) {
                            absl::UnavailableError("lost again")};
   EXPECT_OK(Run(server_requests, std::chrono::seconds(30)));
   ASSERT_EQ(channels_[0]->calls.size(), 3u);
-  // With nearly all of the time to get going.
+  // With nearly all of the time available.
   for (const auto& call : channels_[0]->calls) {
     EXPECT_GT(call.options.timeout, std::chrono::seconds(20));
   }
@@ -335,7 +335,7 @@ TEST_F(FanOutTest, CancelledDuringACallNamesTheServer) {
 
 TEST_F(FanOutTest, CancelledDuringBackOff) {
   for (const uint32_t count : {1u, 3u}) {
-    // Only the last is away, and nobody is asked while the test looks.
+    // Only the last server is away, and none is asked again during the test.
     ScriptedChannel& away = *channels_[count - 1];
     away.answers = {absl::UnavailableError("connection refused")};
     servers_.backoff = {.initial = std::chrono::hours(1),
@@ -364,7 +364,7 @@ TEST_F(FanOutTest, CancelledSaysMoreThanAnyOtherError) {
   }
 }
 
-// The answer to the last request is there, and the caller still sleeps.
+// The last request has been answered, but the caller has not woken up yet.
 TEST_F(FanOutTest, CancelledAtTheEnd) {
   Cancellation cancellation;
   std::vector<ServerRequest> server_requests = ServerRequests(2);
@@ -391,7 +391,7 @@ TEST_F(FanOutTest, ManyCallsAreCancelledAtOnce) {
   for (std::future<absl::Status>& call : calls) {
     EXPECT_THAT(Finish(call), StatusIs(absl::StatusCode::kCancelled));
   }
-  // Nothing is left behind that waits.
+  // No waiters are left behind.
   EXPECT_FALSE(clock_.RunNext());
 }
 
@@ -400,7 +400,7 @@ TEST_F(FanOutTest, ACancellationThatIsNotUsedChangesNothing) {
   std::vector<ServerRequest> server_requests = ServerRequests(3);
   channels_[1]->answers = {absl::UnavailableError("away")};
   ASSERT_OK(Run(server_requests, std::chrono::seconds(30), &cancellation));
-  // Nobody listens any more.
+  // The call has ended, so this has no effect.
   cancellation.Cancel();
   EXPECT_OK(server_requests[1].status);
 }

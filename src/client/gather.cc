@@ -1,4 +1,4 @@
-// Gather: rows of variables, each asked for once.
+// Gather: rows of variables, each requested once.
 #include <cstring>
 #include <utility>
 
@@ -10,12 +10,12 @@
 namespace capstan {
 namespace {
 
-// The rows of one item, and where they arrive.
+// The rows of one item, and where they are received.
 struct GatherPlan {
   const VariableEntry* entry = nullptr;
   size_t item = 0;
   RowPlan rows;
-  Buffer arrived;  // of several shards, unless they are in order
+  Buffer arrived;  // for several shards, unless the rows are in order
 };
 
 // A request to one server.
@@ -23,7 +23,7 @@ struct ServerGather {
   ShardsRequest request;
   std::vector<Bytes> rows;
   std::vector<MutableBytes> into;
-  std::vector<size_t> sources;  // of the parts, in the list of GatherPlans
+  std::vector<size_t> sources;  // of the parts: GatherPlan indices
 };
 
 absl::StatusOr<std::vector<GatherPlan>> PlanItems(
@@ -83,14 +83,14 @@ std::vector<ServerGather> PlanServers(const ShardMap& map, uint64_t round,
   return servers;
 }
 
-// Puts the rows that arrived where each id wants its own.
+// Copies the received rows to the places of their ids.
 void Place(const GatherPlan& plan, MutableBytes into) {
   const size_t size = plan.entry->row_bytes();
   if (plan.rows.in_order || size == 0) return;
   const std::span<const uint32_t> place = plan.rows.place;
   if (plan.rows.by_appearance) {
-    // They are at the start of `into`, and none has to move towards it: from
-    // the back, each is moved before its place is overwritten.
+    // The rows are at the start of `into`, and none has to move towards it:
+    // going backwards, each is copied before its place is overwritten.
     for (size_t i = place.size(); i-- > 0;) {
       if (place[i] == i) break;  // so are all before it
       std::memcpy(into.data() + i * size, into.data() + place[i] * size, size);

@@ -10,7 +10,6 @@
 namespace capstan {
 namespace {
 
-// `shape` with `rows` rows.
 absl::StatusOr<Shape> WithRows(const VariableSpec& spec, size_t rows) {
   if (spec.shape.rank() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(

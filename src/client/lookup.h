@@ -1,5 +1,5 @@
-// Embedding lookups: rows of a table. Each row is asked for once, of the server
-// that has it, in one request for each server.
+// Embedding lookups: rows of a table. Each row is requested once, from the
+// server that has it, in one request per server.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace capstan {
 
-// Row ids[i] of the variable as row i of the result. Errors: InvalidArgument
-// for a scalar, which has no rows; those of ParameterClient::Spec and Gather.
-// `client` must outlive the task.
+// Reads row ids[i] of the variable as row i of the result. Errors:
+// InvalidArgument for a scalar, which has no rows; those of
+// ParameterClient::Spec and Gather. `client` must outlive the task.
 Task<absl::StatusOr<Tensor>> LookupRows(ParameterClient& client,
                                         uint32_t variable,
                                         std::vector<int64_t> ids,

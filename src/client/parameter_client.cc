@@ -10,14 +10,14 @@
 namespace capstan {
 namespace {
 
-// How long one server may take to send a map before another one is asked: at
-// first, and at most.
+// How long one server may take to send a map before another is asked:
+// initially, and at most.
 constexpr Duration kFirstShare = std::chrono::seconds(1);
 constexpr Duration kLastShare = std::chrono::seconds(60);
-// When none has the map that is wanted.
+// The pause when no server has the map that is wanted.
 constexpr Duration kBetweenRounds = std::chrono::milliseconds(50);
 
-// After `last`, while the map was `used`.
+// For a wait cancelled after `last`, with `used` as the current map.
 absl::Status CancelledWait(const ShardMap& used, const absl::Status& last) {
   const std::string message = absl::StrCat(
       "cancelled while waiting for a newer shard map than version ",
@@ -104,7 +104,7 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
   absl::StatusOr<ShardMap> map = DecodeShardMap(server_request.reply.body);
   if (!map.ok()) co_return map.status();
   if (map->generation() < std::max(generation, map_->generation())) {
-    // It was left out of the job since, or was started again.
+    // The server has since been left out of the job, or was restarted.
     co_return absl::AbortedError(absl::StrCat(
         "server ", server, " has a map of generation ", map->generation(),
         ", and the job has got to ", std::max(generation, map_->generation())));
@@ -116,7 +116,7 @@ Task<absl::Status> ParameterClient::AskForMap(uint32_t server,
   }
   const bool newer = map->generation() > map_->generation() ||
                      map->version() > map_->version();
-  // One who asks again wants a newer one, which another server may have.
+  // A caller that asks again wants a newer map, which another server may have.
   ask_first_ = newer ? server : (server + 1) % num_servers();
   if (newer) map_ = std::make_shared<const ShardMap>(*std::move(map));
   co_return absl::OkStatus();
@@ -139,11 +139,11 @@ Task<absl::Status> ParameterClient::Refresh(Duration timeout,
       const absl::Status status =
           co_await AskForMap(server, until, cancellation, generation, version);
       if (status.ok() || IsCancelled(cancellation)) co_return status;
-      // What one has said explains more than no answer just before the end.
+      // An earlier reply explains more than silence just before the deadline.
       const bool silent = absl::IsDeadlineExceeded(status);
       if (!silent || !absl::IsAborted(last)) last = status;
     }
-    // One that does not answer may need longer.
+    // A server that does not answer may need longer.
     share = std::min(2 * share, kLastShare);
     const MonotonicTime again = servers_.clock.Now() + kBetweenRounds;
     if (again >= deadline) break;

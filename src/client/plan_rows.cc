@@ -12,7 +12,7 @@ namespace {
 absl::Status CheckIds(const VariableEntry& entry,
                       std::span<const int64_t> ids) {
   const int64_t rows = entry.spec.shape.num_rows();
-  uint64_t largest = 0;  // a negative id is very large
+  uint64_t largest = 0;  // a negative id becomes very large
   for (const int64_t id : ids) {
     largest = std::max(largest, static_cast<uint64_t>(id));
   }
@@ -28,9 +28,9 @@ absl::Status CheckIds(const VariableEntry& entry,
   return absl::OkStatus();
 }
 
-// Numbers ids in the order of their first appearance. Open addressing in a
-// table of the ids' positions, which is a third of the time of a general hash
-// map: this runs for every lookup of every step.
+// Numbers ids in the order in which they first appear. Open addressing in a
+// table of the ids' positions takes a third of the time of a general hash map:
+// this runs for every lookup of every step.
 class Numbering {
  public:
   explicit Numbering(size_t most)
@@ -38,7 +38,7 @@ class Numbering {
                         std::bit_width(std::max<size_t>(2 * most, 16) - 1))),
         table_(size_t{1} << (64 - shift_)) {}
 
-  // The number of `id` among `unique`, to which it is added if it is new.
+  // Returns the number of `id` in `unique`, adding it if it is new.
   uint32_t Find(int64_t id, std::vector<int64_t>& unique) {
     const size_t mask = table_.size() - 1;
     // Fibonacci hashing: the upper bits of the product are well mixed.
@@ -55,10 +55,10 @@ class Numbering {
 
  private:
   const int shift_;
-  std::vector<uint32_t> table_;  // 1 more than the number; 0: empty
+  std::vector<uint32_t> table_;  // number + 1; 0: empty
 };
 
-// Fills in `plan.shards`; moves the places where that changes the order.
+// Fills in `plan.shards`; updates `plan.place` if that changes the order.
 void SplitByShard(const VariableEntry& entry, std::span<const int64_t> rows,
                   RowPlan& plan) {
   if (entry.shards.size() == 1) {

@@ -10,26 +10,26 @@
 
 namespace capstan {
 
-// The rows that a shard is asked for.
+// The rows requested from a shard.
 struct ShardRows {
   uint32_t shard = 0;
   std::vector<uint32_t> rows;  // counted from the shard's first
 };
 
 struct RowPlan {
-  std::vector<ShardRows> shards;  // those that have any, in order
-  // Where the i-th of the ids is among all rows above, one shard after the
-  // other.
+  std::vector<ShardRows> shards;  // those with any rows, in order
+  // The index of the i-th id among all rows above, one shard after the other.
   std::vector<uint32_t> place;
   size_t num_rows = 0;
-  // Whether rows are in the order of the first appearance of their ids, as they
-  // are if only one shard is asked: then place[i] <= i.
+  // Whether rows are in the order in which their ids first appear, as they are
+  // if only one shard is asked: then place[i] <= i.
   bool by_appearance = false;
-  // Whether place[i] is i for all of them: no id occurs twice, besides.
+  // Whether place[i] is i for all of them; also implies that no id occurs
+  // twice.
   bool in_order = false;
 };
 
-// With `unique` each row is asked for once, however often its id occurs.
+// With `unique` each row is requested once, however often its id occurs.
 // OutOfRange, naming the variable, the id and its position, for an id that is
 // not one of the variable's rows; InvalidArgument for more than 2^32 - 1 ids.
 absl::StatusOr<RowPlan> PlanRows(const VariableEntry& entry,

@@ -74,7 +74,7 @@ TEST(PlanRowsTest, IdsOutOfRangeAreNamed) {
               StatusIs(absl::StatusCode::kOutOfRange));
 }
 
-// Ids that fall together in a small table.
+// Ids that collide in a small table.
 TEST(PlanRowsTest, ManyIdsWithEqualLowBits) {
   constexpr int64_t kStep = int64_t{1} << 20;
   std::vector<int64_t> ids;
@@ -96,7 +96,7 @@ RC_GTEST_PROP(PlanRowsTest, FindsEveryIdAtItsPlace, ()) {
   const bool unique = *rc::gen::arbitrary<bool>();
   const absl::StatusOr<RowPlan> plan = PlanRows(entry, ids, unique);
   RC_ASSERT(plan.ok());
-  // All rows that are asked for, one shard after the other.
+  // All requested rows, one shard after the other.
   std::vector<int64_t> asked;
   int64_t last = -1;
   for (const ShardRows& shard : plan->shards) {
@@ -123,7 +123,7 @@ RC_GTEST_PROP(PlanRowsTest, FindsEveryIdAtItsPlace, ()) {
     RC_ASSERT(distinct.size() == asked.size());
   } else {
     RC_ASSERT(asked.size() == ids.size());
-    // Of equal ids the order stays.
+    // Equal ids keep their order.
     for (size_t i = 0; i < ids.size(); ++i) {
       for (size_t k = i + 1; k < ids.size(); ++k) {
         if (ids[i] == ids[k]) RC_ASSERT(plan->place[i] < plan->place[k]);

@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<PullPlan>> Plan(const ShardMap& map,
   return plans;
 }
 
-// Notes what came.
+// Records the versions received.
 absl::Status Finish(const ShardMap& map, std::span<PullItem> items,
                     const PullPlan& plan, const ServerRequest& server_request) {
   const absl::StatusOr<ShardsReply> reply =
@@ -101,7 +101,8 @@ Task<absl::Status> ParameterClient::Pull(std::span<PullItem> items,
       }
       co_return absl::OkStatus();
     }
-    // What came is not what `have` says, if part of it did.
+    // Parts of `into` may have been overwritten, so `have` no longer describes
+    // it.
     for (PullItem& item : items) {
       if (item.have != nullptr && !server_requests.empty())
         item.have->versions.clear();

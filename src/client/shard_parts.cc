@@ -8,8 +8,8 @@
 namespace capstan {
 
 absl::Status NoVariable(const ShardMap& map, uint32_t variable) {
-  // Version 0 is that of a server which has begun a new generation and has not
-  // made its shards yet: nothing was dropped.
+  // Version 0 means that the server has begun a new generation and has not
+  // created its shards yet: nothing was dropped.
   if (variable < map.next_id() && map.version() != 0) {
     return absl::NotFoundError(absl::StrCat(
         "variable ", variable, " was dropped: it is not in version ",

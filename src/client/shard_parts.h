@@ -1,5 +1,5 @@
-// What is asked of each server: the parts of a request, in the order that the
-// servers want, and whence each comes.
+// What to ask of each server: the parts of a request, in the order that the
+// servers require, and where the data of each comes from.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace capstan {
 // The variables of a call by ascending id, which is the order of a request.
 struct ItemOrder {
   const VariableEntry* entry = nullptr;
-  size_t item = 0;  // its place in the call
+  size_t item = 0;  // its index in the call
 };
 
 // Aborted: a newer map may have it. NotFound if it was dropped.
@@ -27,7 +27,7 @@ absl::Status NoVariable(const ShardMap& map, uint32_t variable);
 // InvalidArgument if a variable occurs twice.
 absl::Status SortItems(std::vector<ItemOrder>& order);
 
-// The items in order; the errors of both.
+// The items in order; fails as both functions above do.
 template <typename Item>
 absl::StatusOr<std::vector<ItemOrder>> OrderItems(const ShardMap& map,
                                                   std::span<const Item> items) {
@@ -46,14 +46,13 @@ absl::StatusOr<std::vector<ItemOrder>> OrderItems(const ShardMap& map,
 absl::Status CheckSize(const VariableEntry& entry, uint64_t expected,
                        uint64_t given);
 
-// The version that `versions` has of a shard; 0 if none of this generation.
+// The shard's version in `versions`; 0 if it has none of this generation.
 uint64_t VersionOf(const ShardVersions* versions, const ShardMap& map,
                    uint32_t shard);
 void SetVersion(ShardVersions* versions, const ShardMap& map,
                 const VariableEntry& entry, uint32_t shard, uint64_t version);
 
-// The first rows of a shard's share of `bytes`, which are of the whole
-// variable.
+// A shard's part of `bytes`, which are those of the whole variable.
 template <typename ByteSpan>
 ByteSpan ShardBytes(const VariableEntry& entry, uint32_t shard, ByteSpan bytes,
                     size_t row_bytes) {
@@ -66,15 +65,14 @@ ByteSpan ShardBytes(const VariableEntry& entry, uint32_t shard, ByteSpan bytes,
 // The most parts that a request may have, each with one attachment.
 inline constexpr size_t kMostParts = FrameLimits().attachment_count;
 
-// The requests of a call by where they go, one for each place unless that would
+// The requests of a call by destination, one per destination unless that would
 // be too large. Request is a struct with a ShardsRequest `request`.
 template <typename Request>
 class RequestList {
  public:
   explicit RequestList(size_t places) : places_(places) {}
 
-  // The request that the next part for `place` belongs to: it has fewer than
-  // `most`.
+  // The request for the next part for `place`: it has fewer than `most` parts.
   Request& For(size_t place, size_t most = kMostParts) {
     std::vector<Request>& requests = places_[place];
     if (requests.empty() || requests.back().request.parts.size() == most) {
@@ -83,7 +81,7 @@ class RequestList {
     return requests.back();
   }
 
-  // All of them, which have at least one part each.
+  // All requests; each has at least one part.
   std::vector<Request> Take() {
     std::vector<Request> all;
     for (std::vector<Request>& requests : places_) {
@@ -96,7 +94,7 @@ class RequestList {
   std::vector<std::vector<Request>> places_;
 };
 
-// InvalidArgument unless the answer has a version for each of `parts`, and, of
+// InvalidArgument unless the answer has a version for each of `parts` and, for
 // an update, an outcome.
 absl::StatusOr<ShardsReply> ReadReply(const std::string& body, size_t parts,
                                       bool update);

@@ -54,7 +54,7 @@ TEST_F(ShardPartsTest, AVariableTwiceIsRefused) {
 }
 
 TEST_F(ShardPartsTest, AVariableThatIsNotThere) {
-  // It was, and ids are not used again.
+  // It existed once, and ids are not reused.
   EXPECT_THAT(NoVariable(map_, 2),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr("variable 2"), HasSubstr("dropped"))));
@@ -92,7 +92,7 @@ TEST_F(ShardPartsTest, VersionsBelongToAGeneration) {
   EXPECT_EQ(VersionOf(&versions, map_, 2), 0u);
   versions.generation = 3;
   EXPECT_EQ(VersionOf(&versions, map_, 1), 0u);
-  // What is known of another generation goes.
+  // Versions of another generation are dropped.
   SetVersion(&versions, map_, entry, 0, 9);
   EXPECT_EQ(versions.versions, (std::vector<uint64_t>{9, 0}));
 }
@@ -132,7 +132,7 @@ TEST(RequestListTest, SplitsWhatIsTooLarge) {
         .request.parts.push_back({.key = {.variable = 1, .shard = shard}});
   }
   requests.For(0).request.parts.push_back({.key = {.variable = 7}});
-  // By place, and in the order in which they came; none is empty.
+  // By destination, and in the order in which they were added; none is empty.
   std::vector<std::vector<uint32_t>> shards;
   for (const Planned& planned : requests.Take()) {
     std::vector<uint32_t>& own = shards.emplace_back();

@@ -1,4 +1,4 @@
-// Saving and restoring what the servers hold: the coordinator's calls.
+// Saving and restoring the servers' state: the coordinator's calls.
 
 #include "wire/snapshot.h"
 
@@ -10,10 +10,10 @@
 namespace capstan {
 namespace {
 
-// By the numbers of the `servers`, or the first error.
+// The replies by server number, or the first error.
 absl::StatusOr<std::vector<SnapshotReply>> ReadReplies(
     std::span<const ServerRequest> server_requests, uint32_t servers) {
-  // One that does not serve has nothing to copy.
+  // A server that does not serve has nothing to copy.
   std::vector<SnapshotReply> replies(servers);
   for (SnapshotReply& reply : replies) reply.copied = true;
   for (const ServerRequest& server_request : server_requests) {

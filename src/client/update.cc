@@ -36,7 +36,7 @@ struct ServerUpdate {
   bool by_rows = false;
   ShardsRequest request;
   std::vector<Bytes> attachments;
-  // Of each part, if values are wanted.
+  // For each part, if values are wanted.
   std::vector<MutableBytes> into;
   std::vector<const UpdatePlan*> sources;
 };
@@ -67,7 +67,7 @@ absl::Status CheckDType(const VariableEntry& entry, Operation operation,
 }
 
 // A gradient of a synchronous variable needs its place in a round. The servers
-// say the same; but by then one of them may have applied its part.
+// check this too, but by then one of them may have applied its part.
 absl::Status CheckRound(const VariableEntry& entry, Operation operation,
                         const UpdateId& id) {
   const auto* sync = std::get_if<Sync>(&entry.spec.update);
@@ -88,7 +88,7 @@ absl::Status CheckRound(const VariableEntry& entry, Operation operation,
                    id.replica, ", but there are ", most));
 }
 
-// Whether an update by rows concerns those that it does not name, too.
+// Whether an update by rows also affects rows that it does not name.
 bool TouchesAllRows(const Optimizer& optimizer) {
   if (const auto* adam = std::get_if<Adam>(&optimizer.rule)) {
     return adam->row_moments == RowMoments::kExact;
@@ -107,8 +107,8 @@ void AddShardsWithoutRows(const VariableEntry& entry, RowPlan& plan) {
   plan.shards = std::move(all);
 }
 
-// Puts the values into the order of the rows; gradients of equal ids are added
-// up, as f32.
+// Arranges the values in the order of the rows; gradients of equal ids are
+// added up, as f32.
 absl::Status ArrangeRows(const RowsItem& item, bool gradient,
                          UpdatePlan& plan) {
   const auto size = static_cast<size_t>(plan.entry->spec.shape.row_elements());
@@ -150,7 +150,7 @@ absl::StatusOr<std::vector<UpdatePlan>> PlanItems(
   if (!row_order.ok()) return row_order.status();
   std::vector<ItemOrder> all = *order;
   all.insert(all.end(), row_order->begin(), row_order->end());
-  CAPSTAN_RETURN_IF_ERROR(SortItems(all));  // a variable in both is refused
+  CAPSTAN_RETURN_IF_ERROR(SortItems(all));  // duplicates are refused
   const bool gradient = operation == Operation::kGradient;
   std::vector<UpdatePlan> plans;
   plans.reserve(all.size());
@@ -204,7 +204,7 @@ double Norm(const UpdatePlan& plan) {
                                 plan.values.size() / SizeOf(plan.dtype)));
 }
 
-// The scale that brings a norm down to its limit, if there is one.
+// The scale that brings a norm down to its limit, if it has one.
 double ScaleFor(double norm, double limit) {
   return limit > 0 && norm > limit ? limit / norm : 1.0;
 }
@@ -220,7 +220,7 @@ void ClipNorms(std::span<UpdatePlan> plans) {
   if (global) {
     for (const UpdatePlan& plan : plans) {
       const double norm = Norm(plan);
-      // What is skipped must not decide about the others.
+      // A skipped variable must not affect the others.
       const bool skip = plan.entry->spec.non_finite == NonFinite::kSkip;
       if (!skip || std::isfinite(norm)) squares += norm * norm;
     }
@@ -235,8 +235,8 @@ void ClipNorms(std::span<UpdatePlan> plans) {
   }
 }
 
-// A server skips the shards in whose part it sees a NaN. For it to skip all
-// those of the variable, it must see one in each.
+// A server skips the shards in whose part it sees a NaN. For all shards of the
+// variable to be skipped, each part must have one.
 absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
   for (UpdatePlan& plan : plans) {
     const VariableEntry& entry = *plan.entry;
@@ -254,8 +254,8 @@ absl::Status SpreadSkips(std::span<UpdatePlan> plans) {
   return absl::OkStatus();
 }
 
-// A server looks at each request, and refuses it whole. With several requests
-// one must look at all before the first is sent.
+// A server checks each request, and refuses it as a whole. With several
+// requests, all must be checked before the first is sent.
 absl::Status CheckFinite(std::span<const UpdatePlan> plans,
                          Operation operation) {
   for (const UpdatePlan& plan : plans) {
@@ -303,7 +303,8 @@ absl::Status CheckOperands(std::span<const UpdatePlan> plans,
 std::vector<ServerUpdate> PlanServers(const ShardMap& map, const UpdateId& id,
                                       Operation operation,
                                       std::span<const UpdatePlan> plans) {
-  // Two places for each server: dense and by rows, with two attachments each.
+  // Two destinations per server, dense and by rows: parts by rows have two
+  // attachments, so fewer of them fit.
   RequestList<ServerUpdate> requests(size_t{2} * map.servers());
   const auto add = [&](const UpdatePlan& plan,
                        uint32_t shard) -> ServerUpdate& {
@@ -365,13 +366,13 @@ void Count(const ShardsReply& reply, UpdateResult& summary) {
   }
 }
 
-// All that is sent for an update, and the memory that it is in.
+// Everything that is sent for an update, and the memory that holds it.
 struct Prepared {
   std::vector<UpdatePlan> plans;
   std::vector<ServerUpdate> servers;
 };
 
-// Values are wanted of all that is updated as a whole, or of none.
+// Either all dense items want values, or none does.
 absl::Status CheckWanted(std::span<const DenseItem> dense) {
   for (const DenseItem& item : dense) {
     if (item.into.empty() == dense.front().into.empty()) continue;
@@ -381,7 +382,7 @@ absl::Status CheckWanted(std::span<const DenseItem> dense) {
   return absl::OkStatus();
 }
 
-// Notes which values came.
+// Records the versions of the values received.
 absl::Status NoteValues(const ShardMap& map, const ServerUpdate& plan,
                         const ServerRequest& server_request,
                         const ShardsReply& reply) {
@@ -467,7 +468,8 @@ Task<absl::StatusOr<UpdateResult>> ParameterClient::Update(
         }
       }
       if (status.ok()) co_return summary;
-      // What came is not what `now` says, if part of it did.
+      // Parts of `into` may have been overwritten, so `now` no longer describes
+      // it.
       for (const DenseItem& item : dense) {
         if (!item.into.empty() && item.now != nullptr) {
           item.now->versions.clear();

@@ -36,7 +36,7 @@ class CsvTest : public ::testing::Test {
     }
     return values;
   }
-  // What reading it throws, without the path of the directory.
+  // What reading the content throws, without the path of the directory.
   std::string Error(std::string_view content, CsvOptions options = {}) {
     std::string text =
         Thrown([&] { ReadAll(Of(content, std::move(options))); });
@@ -70,7 +70,7 @@ TEST_F(CsvTest, ReadsAllFormsOfNumbers) {
   EXPECT_TRUE(std::signbit(A("a\n-0\n")[0]));
 }
 
-// Whichever way a number takes through the parser, it is rounded right.
+// A number is rounded correctly on every path through the parser.
 TEST_F(CsvTest, RoundsNumbersAsTheStandardLibraryDoes) {
   Random random(1);
   std::string content = "a\n";
@@ -147,7 +147,7 @@ TEST_F(CsvTest, GroupsColumnsIntoTensors) {
                               .columns = {{.name = "y", .kind = Kind::kInteger},
                                           {.name = "b", .output = "x"},
                                           {.name = "a", .output = "x"}}};
-  // In the order in which they are listed, not that of the file; "c" is not.
+  // In the order of the list, not of the file; "c" is not listed.
   const auto rows = ReadAll(Of("a;b;c;y\n1;2;?;-9007199254740993\n", options));
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_THAT(rows[0].names(), ElementsAre("y", "x"));
@@ -317,7 +317,7 @@ TEST_F(CsvTest, SkipsAByteOrderMark) {
   ASSERT_EQ(table.size(), 2);
   EXPECT_EQ(table.At(0)["a"], Tensor::Scalar(1.0f));
   EXPECT_THAT(Thrown([&] { table.At(1); }), HasSubstr("f.csv:3: column 1"));
-  // Only in front of the file.
+  // Only at the start of the file.
   EXPECT_THAT(Error("a\n" + mark + "1\n"), HasSubstr("is not a number"));
 }
 

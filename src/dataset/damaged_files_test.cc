@@ -1,5 +1,5 @@
-// Files that are cut short at each byte, or have one wrong, give rows or an
-// Error, and never anything worse. Under the sanitizers this is the proof that
+// Files that are truncated at each byte, or have one byte wrong, give rows or
+// an Error, and never anything worse. Under the sanitizers this shows that
 // nothing beyond the bytes is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Make = std::function<Dataset(const std::string& path)>;
 
-// How many rows there are, in order and by number; -1 if reading throws.
+// The number of rows, read in order and by number; -1 if reading throws.
 std::int64_t Rows(const Dataset& dataset) {
   try {
     return static_cast<std::int64_t>(ReadAll(dataset).size());
@@ -40,7 +40,7 @@ struct Format {
   std::string name;
   std::string content;
   Make make;
-  // Whether a shorter file is always an error.
+  // Whether a truncated file is always an error.
   bool knows_its_length;
 };
 
@@ -103,7 +103,7 @@ TEST(DamagedFilesTest, EachByteWrong) {
         WriteText(dir / "wrong", content);
         const std::int64_t rows = Rows(format.make(dir / "wrong"));
         EXPECT_EQ(rows, RowsByNumber(format.make(dir / "wrong")));
-        // Every byte of it is under a checksum.
+        // A checksum covers every byte of the file.
         if (format.name == "tfrecord") {
           EXPECT_EQ(rows, -1);
         }
@@ -112,7 +112,7 @@ TEST(DamagedFilesTest, EachByteWrong) {
   }
 }
 
-// The same of what is inside the frame, where no checksum helps.
+// The same for the content of the frame, which no checksum protects here.
 TEST(DamagedFilesTest, EachByteOfATfExampleWrongOrCut) {
   const testing::TempDir dir;
   const std::string record =
@@ -138,7 +138,7 @@ TEST(DamagedFilesTest, EachByteOfATfExampleWrongOrCut) {
   };
   EXPECT_EQ(read(dir / "cut"), 0);
   EXPECT_EQ(bad.skipped(), static_cast<std::int64_t>(cut.size()));
-  // Some changes make other numbers, or leave the record as it was.
+  // Some changes give other numbers, or leave the record unchanged.
   const std::int64_t good = read(dir / "wrong");
   EXPECT_GE(good, static_cast<std::int64_t>(record.size()));
   EXPECT_EQ(good + bad.skipped(),

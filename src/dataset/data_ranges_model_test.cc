@@ -21,7 +21,7 @@ namespace {
 // How often each example was used, by epoch.
 using Uses = std::map<uint64_t, std::map<int64_t, int>>;
 
-// A run: a DataRanges, the tickets that are out, and what was used of them.
+// A run: a DataRanges, the tickets that are out, and the examples used.
 class RangesRun {
  public:
   explicit RangesRun(const DataRangesOptions& options)
@@ -35,7 +35,7 @@ class RangesRun {
     std::optional<DataTicket> ticket = ranges_->Next();
     if (!ticket) {
       RC_ASSERT(ranges_->epoch() == epoch + 1);
-      RC_ASSERT(returned_.empty());  // they come before the end
+      RC_ASSERT(returned_.empty());  // those come before the end
       return;
     }
     const DataRange& range = ticket->range();
@@ -60,11 +60,11 @@ class RangesRun {
     returned_.insert({ticket.range().epoch, ticket.range().index});
   }
 
-  // What a checkpoint does: the position and the model, as they are.
+  // Simulates a checkpoint: saves the position and the model as they are.
   void Save() { saved_ = {ranges_->Save(), uses_, Open()}; }
 
-  // The job goes back to the last checkpoint, in the same process or in
-  // another; the tickets of before end some time later, or never.
+  // The job rolls back to the last checkpoint, in the same process or in
+  // another; earlier tickets end some time later, or never.
   void Restore(bool same_process) {
     if (!saved_) Save();
     if (!same_process) {
@@ -80,7 +80,7 @@ class RangesRun {
     Check();
   }
 
-  // Ends one of the tickets of before a restore.
+  // Ends one of the tickets from before a restore.
   void EndAbandoned(bool done) {
     if (abandoned_.empty()) return;
     if (done) abandoned_.back().Done();
@@ -88,7 +88,7 @@ class RangesRun {
     Check();
   }
 
-  // Reads on, without accidents, to the end of the epoch after this one.
+  // Reads on, without failures, to the end of the epoch after this one.
   void Finish() {
     while (!tickets_.empty()) Done(0);
     const uint64_t end = epoch() + 2;
@@ -98,7 +98,7 @@ class RangesRun {
     }
   }
 
-  // All examples but the dropped ones, in all epochs that are over.
+  // All examples except the dropped ones, in all complete epochs.
   void CheckEveryExampleWasUsedOnce() {
     const int64_t used =
         options_.drop_remainder

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::UnorderedElementsAreArray;
 
-// The ranges up to the end of an epoch, each done at once.
+// The ranges up to the end of an epoch, each reported done at once.
 std::vector<DataRange> ReadEpoch(DataRanges& ranges) {
   std::vector<DataRange> read;
   while (std::optional<DataTicket> ticket = ranges.Next()) {
@@ -111,7 +111,7 @@ TEST(DataRangesTest, ATicketThatIsDroppedComesBack) {
   const DataRange lost = first->range();
   first.reset();
   EXPECT_EQ(ranges.outstanding(), 1u);
-  EXPECT_EQ(ranges.Next()->range(), lost);  // and is dropped again
+  EXPECT_EQ(ranges.Next()->range(), lost);  // and dropped again
   EXPECT_THAT(Begins(ReadEpoch(ranges)), ElementsAre(0, 4));
   second->Done();
   EXPECT_EQ(ranges.outstanding(), 0u);
@@ -161,7 +161,7 @@ TEST(DataTicketTest, AMovedOneIsNobodys) {
   DataRanges ranges({.examples = 2});
   std::optional<DataTicket> from = ranges.Next();
   DataTicket to = *std::move(from);
-  from->Done();  // NOLINT(bugprone-use-after-move): that it does nothing
+  from->Done();  // NOLINT(bugprone-use-after-move): it has no effect
   from.reset();
   EXPECT_EQ(ranges.outstanding(), 1u);
   to.Done();

@@ -41,7 +41,7 @@ TEST(DataRangesThreadsTest, EveryExampleIsUsedOnce) {
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
         start.arrive_and_wait();
-        // All threads look at both epochs, wherever the others are.
+        // All threads use both epochs, wherever the other threads are.
         for (int step = 0; ranges.epoch() < 2; ++step) {
           std::optional<DataTicket> ticket = ranges.Next();
           if (!ticket || ticket->range().epoch >= 2 || step % 7 == 0) continue;
@@ -51,7 +51,7 @@ TEST(DataRangesThreadsTest, EveryExampleIsUsedOnce) {
       });
     }
   }
-  // What came back after the last end was announced.
+  // What was returned after the last end was announced.
   while (std::optional<DataTicket> ticket = ranges.Next()) {
     if (ticket->range().epoch >= 2) break;
     Use(ticket->range(), uses[ticket->range().epoch]);

@@ -8,14 +8,14 @@
 namespace capstan {
 namespace {
 
-// A reading: the cursor goes before the recipe that it needs.
+// One reading: the cursor is destroyed before the recipe that it needs.
 struct Reading {
   RecipePtr recipe;
   std::unique_ptr<Cursor> cursor;  // null after the end
 };
 
 Dataset::Source Begin(const RecipePtr& recipe, const Iteration& iteration) {
-  // Shared, as functions are copied; the copies share the place.
+  // Shared, because functions are copied; the copies share the position.
   auto reading = std::make_shared<Reading>();
   reading->recipe = recipe;
   reading->cursor = recipe->Open(iteration);

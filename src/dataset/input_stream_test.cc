@@ -49,7 +49,7 @@ TEST_F(InputStreamTest, ReadsAsMuchAsIsAskedFor) {
 }
 
 TEST_F(InputStreamTest, ReadsSeveralMembers) {
-  // What is behind the last one is no part of the file.
+  // What follows the last member is ignored.
   for (const char* end : {"", "\x1f", "ab"}) {
     EXPECT_EQ(*Rest(Gzipped("ab") + Gzipped("") + Gzipped("c") + end, 3),
               "abc");
@@ -69,7 +69,7 @@ TEST_F(InputStreamTest, ReadsWhatIsPromisedAndNoMore) {
   EXPECT_THAT(refused("abc", 4), HasSubstr("4 bytes, and there are 3"));
   EXPECT_THAT(refused(compressed, 2), HasSubstr("2 bytes, and there are more"));
   EXPECT_THAT(refused(compressed, 4), HasSubstr("4 bytes, and there are 3"));
-  // More than any file of this size holds: nothing is allocated for it.
+  // More than any file of this size can hold: nothing is allocated for it.
   EXPECT_THAT(refused(compressed, std::uint64_t{1} << 60),
               HasSubstr("and there are at most "));
 }

@@ -49,7 +49,7 @@ TEST(IteratorTest, TheEndIsForGood) {
 TEST(IteratorTest, ASourceThatHasEndedIsNotAskedAgain) {
   int asked = 0;
   Iterator<int> iterator([&]() -> std::optional<int> {
-    // Would go on after the end.
+    // Would continue after the end.
     return ++asked == 2 ? std::nullopt : std::optional(asked);
   });
   EXPECT_EQ(iterator.TryNext(), 1);

@@ -95,7 +95,7 @@ TEST_F(LibSvmTest, SkipsAndCountsBadRecords) {
   const auto rows =
       ReadAll(Of("1 1:1\n2 1:1 x\n3 2:2\n", {.bad_records = bad}));
   ASSERT_EQ(rows.size(), 2u);
-  // Nothing of the bad row is left.
+  // Nothing is left of the bad row.
   EXPECT_THAT(Elements<std::int64_t>(rows[1]["ids"]), ElementsAre(1));
   EXPECT_EQ(bad.skipped(), 1);
 }

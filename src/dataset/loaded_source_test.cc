@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 const std::string kData = testing::SourcePath("src/dataset/testdata/");
 
-// A .npy file of one-dimensional content.
+// A .npy file with the given header and elements.
 std::string NpyOf(std::string_view header, std::string_view elements) {
   std::string file("\x93NUMPY\x01\0", 8);
   file += static_cast<char>(header.size() & 0xff);
@@ -88,8 +88,8 @@ TEST(IdxTest, RefusesOtherFiles) {
               HasSubstr("the elements are of IDX type 13"));
 }
 
-// A gzip file that becomes gigabytes, behind a header that promises little:
-// whoever decompressed more than it promises would meet the damage.
+// A gzip file that expands to gigabytes, with a header that promises little: a
+// reader that decompressed more than promised would hit the damage.
 std::string Bomb(const std::string& header) {
   std::string bomb = Gzipped(header + std::string(4 << 20, '\0'));
   bomb.resize(bomb.size() / 2);

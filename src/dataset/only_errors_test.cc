@@ -1,4 +1,4 @@
-// Whatever goes wrong inside a reader, a program sees a capstan::Error.
+// Whatever goes wrong inside a reader, the program gets a capstan::Error.
 #include "dataset/recipe/only_errors.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 enum class Where { kBegin, kParse, kScan };
 
-// Has no memory for what is in the file.
+// Throws std::bad_alloc for the content of the file.
 class HungryParser final : public RecordParser {
  public:
   explicit HungryParser(Where where) : where_(where) {}

@@ -1,4 +1,5 @@
-// Compositions of operations against the same done to a vector of numbers.
+// Compares compositions of operations with the same operations on a vector of
+// numbers.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -109,7 +110,7 @@ void Apply(Pipeline& on) {
           on.dataset.Map([](const Example& e) { return Number(ValueOf(e)); });
       break;
     default:
-      on.dataset = on.dataset.Shuffle(1);  // of one: leaves the order
+      on.dataset = on.dataset.Shuffle(1);  // buffer of one: keeps the order
       on.indexable = false;                // by number it would not
       break;
   }
@@ -120,7 +121,7 @@ RC_GTEST_PROP(PipelineModelTest, ComposedOperationsDoWhatTheModelDoes, ()) {
   const int operations = *rc::gen::inRange(0, 6);
   for (int i = 0; i < operations; ++i) Apply(pipeline);
   RC_ASSERT(ValuesOf(pipeline.dataset) == pipeline.model);
-  // Again, as caches are full now.
+  // Again, now that caches are full.
   RC_ASSERT(ValuesOf(pipeline.dataset) == pipeline.model);
   const auto cardinality = pipeline.dataset.Cardinality();
   const auto size = static_cast<std::int64_t>(pipeline.model.size());

@@ -1,4 +1,4 @@
-// Operations that have threads: order, bounds, and their end.
+// Operations with threads: order, bounds, and shutdown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Waits for a condition that must come true.
+// Blocks threads until it is opened.
 class Gate {
  public:
   void Open() {
@@ -34,7 +34,7 @@ class Gate {
   bool open_ = false;
 };
 
-// Spins until `condition`, which other threads bring about.
+// Spins until `condition`, which other threads make true.
 template <typename Condition>
 void Until(const Condition& condition) {
   while (!condition()) std::this_thread::yield();
@@ -123,7 +123,7 @@ TEST(PrefetchTest, ReadsNoMoreAheadThanAskedFor) {
   Until([&] { return asked == 5; });
   next();
   Until([&] { return asked == 6; });
-  // Nothing more comes: it could only be seen to come too late.
+  // Nothing more must be read; a read after this check would go unseen.
   EXPECT_EQ(asked, 6);
 }
 
@@ -149,7 +149,8 @@ TEST(PrefetchTest, CanEndInTheMiddle) {
   }
 }
 
-// Each of these would read for ever, or for very long, before it gives one.
+// Each of these would read forever, or for very long, before returning an
+// element.
 TEST(PrefetchTest, EndsWhileItsInputLooksForTheNext) {
   const auto nothing = [](const Example&) { return false; };
   const Dataset endless = Dataset::Range(0, 10).Repeat();
@@ -174,7 +175,7 @@ TEST(PrefetchTest, WorksWhileNobodyAsks) {
   EXPECT_EQ(next(), Number(0));
 }
 
-// Nobody but the operation holds the datasets that its function makes.
+// Only the operation holds the datasets that its function makes.
 TEST(DatasetThreadsTest, InterleavedDatasetsMayHaveThreads) {
   const Dataset dataset = Dataset::Range(0, 20).Interleave(
       [](const Example& e) {

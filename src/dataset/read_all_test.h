@@ -45,7 +45,7 @@ inline Example Number(std::int64_t value) {
   return Example{{"value", Tensor::Scalar(value)}};
 }
 
-// The numbers below `end`, and how many of them were asked for.
+// The numbers below `end`; counts in `asked` how many were requested.
 inline Dataset Counted(std::int64_t end, std::atomic<std::int64_t>& asked) {
   return Dataset::FromGenerator([end, &asked] {
     return [end, &asked, next = std::int64_t{0}]() mutable {

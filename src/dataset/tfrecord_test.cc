@@ -26,7 +26,7 @@ std::string RecordOf(const Example& example) {
 
 class TfRecordTest : public ::testing::Test {
  protected:
-  // One record, read by these features.
+  // Parses one record with these features.
   std::vector<Example> Parse(const std::string& record,
                              std::vector<TfFeature> features) {
     WriteTfRecords(path_, std::vector{record});
@@ -41,7 +41,7 @@ class TfRecordTest : public ::testing::Test {
   const std::string path_ = dir_ / "f.tfrecord";
 };
 
-// The bytes that the format's description gives for one record "123456789":
+// The bytes that the format's description specifies for one record "123456789":
 // the masked CRC-32C of the data is C78AB0E5.
 TEST_F(TfRecordTest, WritesTheDocumentedBytes) {
   WriteTfRecords(path_, std::vector<std::string>{"123456789"});
@@ -118,7 +118,7 @@ TEST_F(TfRecordTest, EncodesOnlyWhatATfExampleHolds) {
             "(InvalidArgument)");
 }
 
-// As an old writer does: one tag for each value.
+// As old writers do: one tag per value.
 TEST_F(TfRecordTest, ReadsValuesThatAreNotPacked) {
   const std::string floats("\x0d\0\0\x80\x3f\x0d\0\0\0\x40", 10);
   const auto field = [](char tag, const std::string& bytes) {
@@ -170,7 +170,7 @@ TEST_F(TfRecordTest, NamesWhatIsWrongWithAnExample) {
 TEST_F(TfRecordTest, SkipsAndCountsDamagedRecords) {
   WriteTfRecords(path_, std::vector<std::string>{"one", "two", "three"});
   std::string file = ReadText(path_);
-  file[kTfRecordFrame + 3 + 12] ^= 1;  // the data of the second
+  file[kTfRecordFrame + 3 + 12] ^= 1;  // the data of the second record
   WriteText(path_, file);
   const BadRecords bad = BadRecords::Skip();
   const auto read = ReadAll(Dataset::TfRecord(path_, {.bad_records = bad}));
@@ -187,7 +187,7 @@ TEST_F(TfRecordTest, GivesAFileUpWhoseLengthsAreDamaged) {
   WriteTfRecords(dir_ / "a", std::vector<std::string>{"one", "two"});
   WriteTfRecords(dir_ / "b", std::vector<std::string>{"three"});
   std::string file = ReadText(dir_ / "a");
-  file[kTfRecordFrame + 3] ^= 1;  // the length of the second
+  file[kTfRecordFrame + 3] ^= 1;  // the length of the second record
   WriteText(dir_ / "a", file);
   const auto next = Dataset::TfRecord(dir_ / "?").Open();
   EXPECT_EQ(RecordOf(*next()), "one");

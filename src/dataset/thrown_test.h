@@ -1,4 +1,4 @@
-// What a call throws, for tests of the public API. Test-only.
+// Catches what a call throws, for tests of the public API. Test-only.
 #pragma once
 
 #include <concepts>
@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// What the Error that `call` throws says: "the message (InvalidArgument)".
+// The text of the Error that `call` throws: "the message (InvalidArgument)".
 template <std::invocable Call>
 std::string Thrown(const Call& call) {
   try {

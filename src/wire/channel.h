@@ -1,6 +1,7 @@
 // How one task calls another. A Channel stands for the connections to one peer
-// and hides which transport carries them and how they are re-made; client/ and
-// coordinator/ see only this, launch/ provides it.
+// and hides which transport carries them and how they are re-established;
+// client/ and coordinator/ see only this interface, and launch/ provides the
+// implementation.
 //
 // A Channel lives on one executor and is used from it alone.
 #pragma once
@@ -24,18 +25,18 @@
 namespace capstan {
 
 struct CallOptions {
-  // The call ends with DeadlineExceeded once this much time has passed without
-  // progress: no answer and, if it has large attachments or may get some, not
-  // one byte moved to or from the peer on the lane that carries them.
+  // The call fails with DeadlineExceeded after this much time without progress:
+  // no answer and, if the request has large attachments or the answer may have
+  // some, not one byte moved to or from the peer on the lane that carries them.
   Duration timeout = std::chrono::seconds(30);
-  // And once this much time has passed in all, whatever moves.
+  // The same after this much time in total, even if bytes still move.
   Duration limit = Duration::max();
-  // Where the attachments of the answer go, one view each, without a copy in
-  // between. The answer must have exactly as many attachments, none larger
-  // than its view. The memory is not touched after Call has returned.
+  // Where to receive the attachments of the answer, one view each, without an
+  // intermediate copy. The answer must have exactly as many attachments, none
+  // larger than its view. The memory is not touched after Call has returned.
   std::optional<std::vector<MutableBytes>> receive_into;
-  // Without receive_into: the most bytes of attachments to accept; they are
-  // put into memory of the Reply's own.
+  // Without receive_into: the most bytes of attachments to accept; the Reply
+  // owns their memory.
   uint64_t reply_limit = 64 << 10;
   // Ends the call with Cancelled. May be null.
   Cancellation* cancellation = nullptr;
@@ -54,8 +55,8 @@ class Channel {
   virtual ~Channel() = default;
 
   // Sends a request and waits for its answer. `attachments` are views of the
-  // caller's memory, sent from there, and free again when Call returns. Many
-  // calls may be under way at once; answers come in any order.
+  // caller's memory, sent from there and not used after Call returns. Many
+  // calls may be in flight at once; answers come in any order.
   //
   // Errors: what the service answered; DeadlineExceeded, Cancelled; Unavailable
   // if the peer could not be reached, was lost, or did not answer keepalives
@@ -67,8 +68,8 @@ class Channel {
                                            std::vector<Bytes> attachments,
                                            CallOptions options) = 0;
 
-  // Ends the calls under way with Cancelled and closes the connections, in
-  // order, so that the peer sees a goodbye and not a failure.
+  // Ends the calls in flight with Cancelled and closes the connections in an
+  // orderly way, so that the peer sees a goodbye and not a failure.
   virtual Task<> Close() = 0;
 
   // The peer's name for messages, such as "ps/1 at 127.0.0.1:7000".

@@ -1,5 +1,6 @@
-// What the values of an update must be for its operation. Servers ask before
-// they apply it, and clients before they send it to several.
+// What the values of an update must be for its operation. Servers check this
+// before they apply the update, and clients before they send it to several
+// servers.
 // Pure; thread-safe.
 #pragma once
 
@@ -10,9 +11,10 @@
 
 namespace capstan {
 
-// OK if `operation` with elements of `dtype` makes sense whatever the values
-// that it changes: no gradient, bools are only set, integers not divided by 0.
-// Else InvalidArgument, with the index of the offending operand.
+// OK if `operation` with `operands` of `dtype` is valid for all values that it
+// may be applied to: it is not a gradient, bools are only set, integers are not
+// divided by 0. Otherwise InvalidArgument, with the index of the offending
+// operand.
 absl::Status CheckOperands(DType dtype, Operation operation, Bytes operands);
 
 }  // namespace capstan

@@ -13,10 +13,10 @@
 namespace capstan {
 namespace {
 
-// Of the text of what a function threw: it must fit a body.
+// The most bytes of what a function threw that are sent: they must fit a body.
 constexpr size_t kMaxThrownBytes = 256 << 10;
 
-// Larger bytes of a value are an attachment of their own.
+// Value bytes beyond this many travel as a separate attachment.
 constexpr size_t kMostInBody = 64 << 10;
 
 absl::StatusOr<LinkReport> ReadLink(const wire::LinkReportMessage& message) {
@@ -224,7 +224,7 @@ absl::StatusOr<RunReply> DecodeRunReply(std::string_view body) {
   RunReply reply;
   reply.end = static_cast<RunEnd>(message.end());
   if (reply.end == RunEnd::kFailed) {
-    // Whatever the number says, it is no success.
+    // Whatever the number, this is a failure.
     const bool known =
         message.code() >= 1 &&
         message.code() <=

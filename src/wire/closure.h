@@ -1,11 +1,11 @@
 // What the coordinator asks of a worker: the bodies.
 //
-// The coordinator attaches to a worker, and with it begins a session: what it
-// asks after that carries the session's number, and a worker refuses what is of
-// another. A new session ends the closures of the one before it, so that a
-// worker which was cut off for a while does not go on with work that others
-// were given since. Tensors of arguments and results travel as attachments, in
-// the order of the value.
+// The coordinator starts a session by attaching to a worker. Its later requests
+// carry the session's number, and a worker refuses those of any other session.
+// A new session ends the closures of the previous one, so that a worker that
+// was cut off for a while does not continue with work that others have since
+// been given. Tensors of arguments and results travel as attachments, in the
+// order of the value.
 // Thread-safe: values and pure functions.
 #pragma once
 
@@ -26,27 +26,27 @@ namespace capstan {
 // Body of kWorkerAttach.
 struct AttachRequest {
   CoordinatorTerm coordinator_term;  // who asks
-  uint64_t session = 0;              // above those before it in this term
+  uint64_t session = 0;              // greater than all before it in this term
   friend bool operator==(const AttachRequest&, const AttachRequest&) = default;
 };
 
 struct AttachReply {
   uint64_t incarnation = 0;
   uint32_t concurrency = 1;  // how many closures it runs at once
-  // What the program has; requests name them by their places here.
+  // What the program defines; requests refer to these by index.
   std::vector<FunctionInfo> functions;
   std::vector<ResourceInfo> resources;
-  // The resources of this coordinator that it still has.
+  // The resources of this coordinator that the worker still has.
   std::vector<uint64_t> made;
 };
 
-// Body of kWorkerRun. The answer comes when the closure has ended.
+// Body of kWorkerRun. Answered when the closure has ended.
 struct RunRequest {
   uint64_t session = 0;
   uint32_t function = 0;
   UpdateId id;  // of its first update
   bool want_value = true;
-  // Of the value, as PackValue says.
+  // The bytes of the arguments, as PackValue defines them.
   std::string arguments;
   bool attached = false;
   friend bool operator==(const RunRequest&, const RunRequest&) = default;
@@ -55,9 +55,9 @@ struct RunRequest {
 // How a closure ended. The numbers are on the wire.
 enum class RunEnd : uint8_t {
   kDone = 0,
-  kFailed = 1,     // by itself: `error`
+  kFailed = 1,     // of its own accord: `error`
   kCancelled = 2,  // because it was told to
-  kLeaving = 3,    // the worker leaves the job and has not run it to its end
+  kLeaving = 3,    // the worker is leaving the job and has not finished it
 };
 
 struct RunReply {
@@ -68,29 +68,30 @@ struct RunReply {
   uint64_t run_ns = 0;  // how long the function took
 };
 
-// Body of kWorkerCancel: tells closures to end, also those that are still on
-// their way. Answered at once; the closures' own answers come as they end.
+// Body of kWorkerCancel: tells closures to end, including those that are still
+// on their way to the worker. Answered at once; the closures' own answers come
+// as they end.
 struct CancelRequest {
   uint64_t session = 0;
   std::vector<uint64_t> steps;
-  // Those that have begun to run are left alone: the others are wanted
-  // elsewhere.
+  // Closures that have begun to run are left alone: the others are to be moved
+  // to another worker.
   bool unless_started = false;
   friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
 };
 
-// Body of kWorkerMake: make a resource. Answered when that is done, with what
-// came of it. Making one that is there already, for the same input, changes
-// nothing; for another input it replaces that one, for functions that begin
+// Body of kWorkerMake: make a resource. Answered when that is done, with the
+// outcome. Making a resource that exists already for the same input changes
+// nothing; for another input, the new one replaces it for functions that begin
 // from then on.
 struct MakeRequest {
   uint64_t session = 0;
-  uint64_t id = 0;        // the coordinator's
-  uint32_t resource = 0;  // place in AttachReply::resources
+  uint64_t id = 0;        // assigned by the coordinator
+  uint32_t resource = 0;  // index in AttachReply::resources
   InputContext input;
 };
 
-// Body of kWorkerDrop: resources that nobody will ask for any more.
+// Body of kWorkerDrop: resources that nobody will ask for again.
 struct DropRequest {
   uint64_t session = 0;
   std::vector<uint64_t> ids;
@@ -101,9 +102,9 @@ struct DropRequest {
 struct RunningClosure {
   uint64_t step = 0;
   std::string function = {};
-  bool started = false;  // or else waits for a thread
+  bool started = false;  // otherwise it waits for a thread
   uint64_t since_ms = 0;
-  std::string waits_for = {};  // such as "a pull of 'w'"; empty: it computes
+  std::string waits_for = {};  // such as "a pull of 'w'"; empty: computing
   uint64_t waits_ms = 0;
   friend bool operator==(const RunningClosure&,
                          const RunningClosure&) = default;
@@ -120,8 +121,8 @@ struct WorkerReport {
 
 // The coordinator's connection to a worker. The numbers are on the wire.
 enum class LinkState : uint8_t {
-  kConnecting = 0,  // not attached yet, or not any more
-  kPreparing = 1,   // makes its resources
+  kConnecting = 0,  // not attached yet, or no longer
+  kPreparing = 1,   // making its resources
   kReady = 2,
 };
 std::string_view LinkStateName(LinkState state);
@@ -133,15 +134,15 @@ struct LinkReport {
   uint64_t finished = 0;
   uint64_t failed = 0;
   uint64_t lost = 0;  // how often the worker was lost
-  // From sending to the answer, over the last closures.
+  // From sending to the answer, over the most recent closures.
   uint64_t mean_us = 0;
   uint64_t p99_us = 0;
   std::string error;  // why it is not ready
-  // The closure that it has had for longest.
+  // The closure that the worker has had longest.
   uint64_t oldest_ms = 0;
   uint64_t oldest_step = 0;
   std::string oldest_function;
-  // The resource that it makes, if it does.
+  // The resource that the worker is making, if any.
   std::string making;
   uint64_t making_ms = 0;
   friend bool operator==(const LinkReport&, const LinkReport&) = default;
@@ -155,35 +156,36 @@ struct DispatchReport {
   uint64_t finished = 0;
   uint64_t failed = 0;
   uint64_t cancelled = 0;
-  // Closures that were given to another worker, by reason: the first was lost;
-  // a server could not be reached from it; it left the job.
+  // Closures that were given to another worker, by reason: the first worker was
+  // lost; it could not reach a server; it left the job.
   uint64_t lost_retries = 0;
   uint64_t server_retries = 0;
   uint64_t leaving_retries = 0;
   uint64_t poisoned = 0;
-  uint64_t watermark = 0;  // every step up to this is over
-  uint64_t round = 0;      // the last that was committed
-  double per_second = 0;   // closures that finish
+  uint64_t watermark = 0;  // every step up to this one has ended
+  uint64_t round = 0;      // the last one committed
+  double per_second = 0;   // closures that finished
   std::string error;       // what the next call will raise
   std::vector<LinkReport> workers;
   friend bool operator==(const DispatchReport&,
                          const DispatchReport&) = default;
 };
 
-// A value as it travels: its tensors are the attachments, and its bytes are in
-// the body or, where they would make that large, the last attachment.
+// A value on the wire: its tensors are the attachments; its bytes are in the
+// body or, if they would make the body large, in the last attachment.
 struct PackedValue {
   std::string in_body;
   bool attached = false;
   std::vector<Bytes> attachments;  // views of the value
 };
 PackedValue PackValue(const EncodedValue& value);
-// The other way. `received` are the attachments, as bytes. InvalidArgument if
-// the last of them should be there and is not.
+// The inverse of PackValue. `received` are the attachments, as bytes.
+// InvalidArgument if the last attachment should hold the value's bytes and is
+// missing.
 absl::StatusOr<EncodedValue> UnpackValue(std::string in_body, bool attached,
                                          std::vector<Tensor> received);
 
-// Decoding fails with InvalidArgument. It checks the form only.
+// Decoding fails with InvalidArgument, and checks the form only.
 std::string EncodeAttachRequest(const AttachRequest& request);
 absl::StatusOr<AttachRequest> DecodeAttachRequest(std::string_view body);
 std::string EncodeAttachReply(const AttachReply& reply);

@@ -254,7 +254,7 @@ TEST(ClosureTest, AnAttachmentInATermAboveAllIsRefused) {
   }
 }
 
-// Every decoder, and a message for it.
+// Every decoder, with a message for it.
 struct Codec {
   const char* name;
   std::string encoded;

@@ -1,5 +1,5 @@
 // How an error crosses the wire: its code in the frame header, its message and
-// the task that it concerns in the body.
+// the task concerned in the body.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace capstan {
 // Fits a handshake frame, and no log line needs more.
 inline constexpr size_t kMaxErrorBytes = 8 << 10;
 
-// The body for `status`, which is not OK. A message of more than `most` bytes
-// is cut.
+// The body for `status`, which must not be OK. A message of more than `most`
+// bytes is truncated.
 std::string EncodeErrorBody(const absl::Status& status,
                             size_t most = kMaxErrorBytes);
 
-// The status that `code` and `body` stand for. A body that cannot be parsed
-// gives a status that says so, of the same code. `code` 0 is OK.
+// The status that `code` and `body` stand for. For a body that cannot be
+// parsed, a status of the same code that says so. `code` 0 is OK.
 absl::Status DecodeError(uint16_t code, std::string_view body);
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// The fence of a request, which its message carries as two fields. For the
-// codecs of this folder alone.
+// The fence of a request, which its message carries as two fields. For use by
+// the codecs of this folder only.
 #pragma once
 
 #include "wire/parameter.h"

@@ -31,8 +31,8 @@ constexpr size_t kChecksumAt = 52;
 constexpr uint32_t kMaxHandshakeBytes = 16 << 10;
 constexpr uint16_t kMaxStatusCode = 16;
 
-// Numbers are little-endian on the wire. Byte by byte elsewhere; GCC makes one
-// instruction of that only at -O3.
+// Numbers are little-endian on the wire. Elsewhere they are stored byte by
+// byte; GCC merges that into one instruction only at -O3.
 template <typename T>
 void Store(std::byte* at, T value) {
   if constexpr (std::endian::native == std::endian::little) {

@@ -18,24 +18,24 @@ inline constexpr uint32_t kFrameMagic = 0x53504143;  // "CAPS" in memory
 inline constexpr uint8_t kProtocolVersion = 1;
 inline constexpr size_t kHeaderBytes = 56;
 
-// Attachments of at most this many bytes in all follow their message at once;
-// larger ones come in kData frames of at most kMaxPieceBytes each, between
-// which small frames may pass.
+// Attachments of at most this many bytes in total follow their message
+// immediately; larger ones come in kData frames of at most kMaxPieceBytes each,
+// between which small frames may pass.
 inline constexpr uint64_t kInlineBytes = 64 << 10;
 inline constexpr uint64_t kMaxPieceBytes = 1 << 20;
 
 enum class FrameKind : uint8_t {
-  kHello = 1,     // first frame, from the side that connects
-  kWelcome = 2,   // its answer: go ahead
-  kRefuse = 3,    // its answer: no, and why; the connection is closed
+  kHello = 1,     // first frame, from the connecting side
+  kWelcome = 2,   // its answer: accepted
+  kRefuse = 3,    // its answer: refused, and why; the connection is closed
   kRequest = 4,   // a call
   kResponse = 5,  // its answer
   kData = 6,      // a piece of the attachments of the message before it
-  kAbort = 7,     // the rest of those attachments will not come
+  kAbort = 7,     // the rest of those attachments will not be sent
   kCancel = 8,    // the caller no longer wants the answer
   kPing = 9,      // are you there?
   kPong = 10,     // yes
-  kGoodbye = 11,  // no new calls, please: this side shuts down
+  kGoodbye = 11,  // no new calls, please: this side is shutting down
 };
 
 struct FrameHeader {
@@ -45,11 +45,12 @@ struct FrameHeader {
   // Chosen by the caller, unique on its connection; echoed in the answer.
   uint64_t request_id = 0;
   // kRequest: how long the caller will wait, in microseconds, counted from the
-  // last byte of the request's attachments that has arrived. Else 0.
+  // arrival of the last byte of the request's attachments so far. Otherwise 0.
   uint64_t timeout_us = 0;
   // kRequest, kResponse: all attachments together. kData: this piece.
   uint64_t attachment_bytes = 0;
-  // kRequest: the most bytes of attachments that the answer may have. Else 0.
+  // kRequest: the most bytes of attachments that the answer may have. Otherwise
+  // 0.
   uint64_t reply_limit = 0;
   uint32_t body_bytes = 0;
   uint32_t attachment_count = 0;
@@ -64,18 +65,18 @@ struct FrameLimits {
   uint64_t attachment_bytes = uint64_t{64} << 30;
 };
 
-// Writes the 56 bytes of `header`, with magic, version and checksum.
+// Writes `header` as 56 bytes, with magic, version and checksum.
 void EncodeHeader(const FrameHeader& header,
                   std::span<std::byte, kHeaderBytes> out);
 
 // Reads a header that came from a peer. InvalidArgument, naming the field and
-// its value, if the magic, version, checksum, kind, a reserved field, a field
-// that the kind does not have, or a limit is violated.
+// its value, if the magic, version, checksum or kind is wrong, a reserved field
+// or a field that the kind does not have is set, or a limit is exceeded.
 absl::StatusOr<FrameHeader> DecodeHeader(
     std::span<const std::byte, kHeaderBytes> in, const FrameLimits& limits);
 
-// What follows a header before the inline attachments: a table of the
-// attachments' lengths, 8 bytes each, then the body.
+// The size of what follows a header before the inline attachments: a table of
+// the attachments' lengths, 8 bytes each, then the body.
 uint64_t PrefixBytes(const FrameHeader& header);
 inline bool IsInline(const FrameHeader& header) {
   return header.attachment_bytes <= kInlineBytes;
@@ -91,8 +92,8 @@ absl::StatusOr<std::vector<uint64_t>> DecodeLengths(const FrameHeader& header,
 std::string EncodeHead(FrameHeader header, std::string_view body,
                        std::span<const Bytes> attachments);
 
-// One line for logs and dumps: "Request id=7 method=3 body=12
-// attachments=2/8192".
+// One line for logs and dumps:
+// "Request id=7 method=3 body=12 attachments=2/8192".
 std::string ToString(const FrameHeader& header);
 
 }  // namespace capstan

@@ -33,7 +33,7 @@ absl::StatusOr<FrameHeader> Decode(const Raw& raw,
   return DecodeHeader(raw, limits);
 }
 
-// Changes a byte and makes the checksum right again, as an enemy would.
+// Changes a byte and corrects the checksum, as an attacker would.
 Raw WithByte(Raw raw, size_t at, uint8_t value) {
   raw[at] = static_cast<std::byte>(value);
   const uint32_t crc = Crc32c(Bytes(raw).first(52));
@@ -119,7 +119,7 @@ RC_GTEST_PROP(FrameTest, HeadersSurviveTheTrip, ()) {
   RC_ASSERT(*decoded == header);
 }
 
-// A CRC of 32 bits finds every error of up to three bits in 56 bytes.
+// A 32-bit CRC detects every error of up to three bits in 56 bytes.
 RC_GTEST_PROP(FrameTest, AnyFlippedBitIsFound, ()) {
   Raw raw = Encode(*AnyHeader());
   const auto bit = *rc::gen::inRange<size_t>(0, 8 * kHeaderBytes);
@@ -127,8 +127,8 @@ RC_GTEST_PROP(FrameTest, AnyFlippedBitIsFound, ()) {
   RC_ASSERT(!Decode(raw).ok());
 }
 
-// Whatever comes, decoding ends with a value or an error, and what it accepts
-// it encodes to the same bytes.
+// For any input, decoding ends with a value or an error, and an accepted value
+// encodes to the same bytes.
 RC_GTEST_PROP(FrameTest, AnyBytesAreDecodedOrRefused, ()) {
   Raw raw = Encode(*AnyHeader());
   const auto at = *rc::gen::inRange<size_t>(4, 52);
@@ -151,7 +151,8 @@ TEST(FrameTest, EverySingleFlippedBitOfAHeaderIsFound) {
   }
 }
 
-// The format is fixed to the byte: other programs, and later ones, read it.
+// The format is fixed to the byte, because other programs and later versions
+// read it.
 TEST(FrameTest, LayoutOfAHeader) {
   const Raw raw = Encode(Request());
   const std::string_view text = AsText(raw);

@@ -1,4 +1,4 @@
-// Who is calling: the first thing that two tasks tell one another.
+// Who is calling: the first message that two tasks exchange.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace capstan {
 
-// Small requests and their answers go over one lane, large ones over another,
-// so that neither a full socket buffer nor a slow reader holds up the small.
+// Small requests and their answers use one lane, large ones another, so that
+// neither a full socket buffer nor a slow reader holds up small requests.
 enum class Lane : uint8_t { kSmall = 0, kBulk = 1 };
 
 struct Hello {
@@ -20,11 +20,11 @@ struct Hello {
   std::string job;           // the job that the task belongs to
   std::string role;          // "chief", "worker", "ps", "evaluator"
   uint32_t index = 0;        // of the task within its role
-  uint64_t incarnation = 0;  // random per start of the process
-  uint64_t session = 0;      // same for the lanes of one channel
+  uint64_t incarnation = 0;  // random for each start of the process
+  uint64_t session = 0;      // same for all lanes of a channel
   Lane lane = Lane::kSmall;
-  // A secret that the tasks of the job share, kTokenBytes long; or empty. Of
-  // the peers of a connection it is not kept, and it is never logged.
+  // A secret shared by the tasks of the job, kTokenBytes long; or empty. It is
+  // not kept for the peers of a connection, and never logged.
   std::string token;
 
   bool operator==(const Hello&) const = default;

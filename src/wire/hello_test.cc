@@ -69,8 +69,8 @@ TEST(HelloTest, EveryTruncationIsDecodedOrRefused) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     const absl::StatusOr<Hello> decoded =
         DecodeHello(std::string_view(bytes).substr(0, size));
-    // A cut between two fields gives a hello that lacks the rest, never the
-    // same one.
+    // A cut between two fields gives a hello that lacks the rest, never an
+    // equal one.
     if (decoded.ok()) {
       EXPECT_NE(*decoded, Worker());
     }

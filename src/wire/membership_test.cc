@@ -36,7 +36,7 @@ TEST(MembershipTest, BeatsRoundTrip) {
   beat.address = "10.0.0.7:7077";
   beat.program = UINT64_MAX - 1;
   EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
-  // One that asks.
+  // A beat that only asks.
   beat.coordinator_term.term = 0;
   EXPECT_EQ(DecodeBeat(EncodeBeat(beat)).value(), beat);
 }
@@ -60,7 +60,7 @@ TEST(MembershipTest, TermsAreOrderedByTermThenByHolder) {
             (CoordinatorTerm{.term = 2, .holder = 4}));
 }
 
-// Nobody could ever take over from it.
+// No coordinator could ever take over from it.
 TEST(MembershipTest, AnOfficeAboveAllTermsIsRefused) {
   for (const uint64_t term : {kTermLimit, UINT64_MAX}) {
     const CoordinatorTerm coordinator_term{.term = term, .holder = 1};

@@ -120,7 +120,7 @@ std::string EncodeShardsRequest(const ShardsRequest& request) {
   const int count = static_cast<int>(request.parts.size());
   message.mutable_variables()->Reserve(count);
   message.mutable_shards()->Reserve(count);
-  // What is the same in all parts of most requests is left out.
+  // Omits what is the same in all parts of most requests.
   const auto any = [&](auto differs) {
     return std::any_of(request.parts.begin(), request.parts.end(), differs);
   };
@@ -158,7 +158,7 @@ absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body) {
   for (int i = 0; i < message.variables_size(); ++i) {
     absl::StatusOr<ShardPart> part = ReadPart(message, i);
     if (!part.ok()) return part.status();
-    // Once each, and in one order for all: see server/push.cc.
+    // Each shard once, and in one order everywhere: see server/push.cc.
     if (i > 0 && !(request.parts.back().key < part->key)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a request whose shards do not ascend: shard ",

@@ -27,23 +27,23 @@ struct ShardKey {
   }
 };
 
-// Which history of the job a caller belongs to. A server refuses what comes
-// from an older one: a rollback starts a new generation, a coordinator that
-// takes over a new term.
+// Which history of the job a caller belongs to. A server refuses requests from
+// an older one: a rollback starts a new generation, a coordinator that takes
+// over starts a new term.
 struct Fence {
   uint64_t generation = 0;
   uint64_t term = 0;
   friend bool operator==(const Fence&, const Fence&) = default;
 };
 
-// Names an update for ever: whoever sends it, and however often, a shard
+// Names an update forever: no matter who sends it, or how often, a shard
 // applies it once.
 struct UpdateId {
   Fence fence;
-  uint64_t step = 0;  // the coordinator's number of the step, from 1 on
+  uint64_t step = 0;  // the coordinator's number of the step, from 1
   uint32_t push = 0;  // which update of the step
   // The step's place in synchronous and bounded training: see UpdateMode.
-  uint64_t round = 0;  // from 1 on; 0: in no round
+  uint64_t round = 0;  // from 1; 0: in no round
   uint32_t replica = 0;
   friend bool operator==(const UpdateId&, const UpdateId&) = default;
 };
@@ -56,8 +56,8 @@ std::string_view OperationName(Operation operation);
 // A shard in a request.
 struct ShardPart {
   ShardKey key;
-  // kPull, kGather: the version that the caller has; 0 for none. An update: the
-  // one that it was computed from; 0 if not known.
+  // kPull, kGather: the version that the caller has; 0 for none. Updates: the
+  // version that the update was computed from; 0 if unknown.
   uint64_t version = 0;
   DType dtype = DType::kF32;  // of an update's values
   float scale = 1;            // the gradient is multiplied by it
@@ -65,11 +65,12 @@ struct ShardPart {
 };
 
 // Body of kPull, kPush, kGather and kScatter; the parts ascend by key.
-//   kPull     attachments: none. Answers the values of each part, or nothing
-//             if the shard is not newer than the part's version.
-//   kPush     one each: the values of the whole shard, for `operation`. Answers
-//             the values after it if want_values is set, else nothing.
-//   kGather   one each: rows (u32, from the shard's first on). Answers them.
+//   kPull     attachments: none. The answer has the values of each part, or
+//             nothing if the shard is not newer than the part's version.
+//   kPush     one each: the values of the whole shard, for `operation`. The
+//             answer has the values after it if want_values is set.
+//   kGather   one each: rows (u32, counted from the shard's first). The answer
+//             has their values.
 //   kScatter  two each: rows, and their values for `operation`.
 struct ShardsRequest {
   UpdateId id;  // kPull and kGather: fence.generation and round only
@@ -80,24 +81,24 @@ struct ShardsRequest {
   friend bool operator==(const ShardsRequest&, const ShardsRequest&) = default;
 };
 
-// What became of an update. The numbers are on the wire.
+// The outcome of an update. The numbers are on the wire.
 enum class Outcome : uint8_t {
   kApplied = 0,
   kAlreadyApplied = 1,
-  kStaged = 2,   // synchronous: waits for the round to be committed
-  kSkipped = 3,  // not finite, and such are skipped
+  kStaged = 2,   // synchronous: waits for the commit of its round
+  kSkipped = 3,  // not finite, and the variable skips such updates
   kDropped = 4,  // synchronous: the round was committed without it
 };
 inline constexpr uint32_t kOutcomes = 5;
 
 struct ShardsReply {
-  std::vector<uint64_t> versions;  // one for each part
-  std::vector<Outcome> outcomes;   // of an update: one for each part
+  std::vector<uint64_t> versions;  // one per part
+  std::vector<Outcome> outcomes;   // of an update: one per part
   friend bool operator==(const ShardsReply&, const ShardsReply&) = default;
 };
 
 // Body of kRead: rows [begin, end) of one shard, counted from its first, as one
-// attachment. `slot` 0 is the values, i the i-th slot of the optimizer. The
+// attachment. `slot` 0 means the values, i the optimizer's i-th slot. The
 // answer is a ShardsReply with the version.
 struct ReadRequest {
   uint64_t generation = 0;
@@ -110,8 +111,8 @@ struct ReadRequest {
 };
 
 // Body of kCommit: the contributions of `replicas` to `round` become one update
-// of each shard; without replicas the round is given up. Of kTick: they have
-// done all their updates of `round`.
+// of each shard; without replicas the round is abandoned. Of kTick: these
+// replicas have made all their updates of `round`.
 struct RoundRequest {
   Fence fence;
   uint64_t round = 0;
@@ -119,14 +120,14 @@ struct RoundRequest {
   friend bool operator==(const RoundRequest&, const RoundRequest&) = default;
 };
 
-// The most that a record may have: bytes that mean something to the coordinator
-// alone, which the servers keep for the one that takes over.
+// The most bytes that a record may have. Records mean something to the
+// coordinator alone; the servers keep them for the coordinator that takes over.
 inline constexpr uint64_t kMaxRecordBytes = 1 << 20;
 
 // Body of kWatermark: every step up to `watermark` is applied on every shard
-// that it concerns, and acknowledged; nobody will ask about it in earnest.
-// A request whose watermark is at least the one that the server has replaces
-// its record too, unless that of the request is empty.
+// that it concerns, and acknowledged; no sender still needs an answer about it.
+// A request whose watermark is at least the server's replaces the server's
+// record too, unless the request's record is empty.
 struct WatermarkRequest {
   Fence fence;
   uint64_t watermark = 0;
@@ -136,35 +137,35 @@ struct WatermarkRequest {
 };
 
 // Body of kInstall: the job's shard map (wire/shard_map_codec.h). The server
-// creates the shards that the map gives it and drops those that it has not. A
-// map of a new generation starts from nothing.
+// creates the shards that the map assigns to it and drops those that it does
+// not. A map of a new generation starts from nothing.
 struct InstallRequest {
   uint64_t term = 0;
   uint64_t watermark = 0;  // of a new generation
   std::string map;
   std::string record = {};  // of a new generation
-  // Another map of this generation was installed before: a server that has
-  // none was started again since, and must not make its variables anew.
+  // A map of this generation was installed before: a server that has none was
+  // restarted since, and must not create its variables again.
   bool follows = false;
   friend bool operator==(const InstallRequest&,
                          const InstallRequest&) = default;
 };
 
 // How stale the updates were: bucket 0 counts those computed from the newest
-// values, bucket i those that had missed [2^(i-1), 2^i) updates, the last one
-// all that are staler.
+// values, bucket i those that had missed [2^(i-1), 2^i) updates, the last
+// bucket all that were staler.
 using StalenessHistogram = std::array<uint64_t, 16>;
 
 struct VariableReport {
   std::string name;
   uint32_t shard = 0;
-  uint64_t bytes = 0;  // with the slots
+  uint64_t bytes = 0;  // including the slots
   uint64_t version = 0;
   uint64_t applied = 0;
   uint64_t duplicates = 0;
   uint64_t dropped = 0;
   uint64_t skipped = 0;
-  uint64_t refused = 0;  // for values that are not finite
+  uint64_t refused = 0;  // because values are not finite
   StalenessHistogram staleness{};
   friend bool operator==(const VariableReport&,
                          const VariableReport&) = default;
@@ -175,13 +176,13 @@ struct StoreReport {
   Fence fence;
   uint64_t map_version = 0;
   uint64_t watermark = 0;
-  uint64_t committed_round = 0;              // perhaps not by all shards yet
-  std::vector<uint32_t> committed_replicas;  // whose contributions it has
+  uint64_t committed_round = 0;              // perhaps not yet by all shards
+  std::vector<uint32_t> committed_replicas;  // whose contributions it includes
   uint64_t bytes_used = 0;
   uint64_t bytes_limit = 0;
-  uint64_t fenced = 0;  // requests of an older generation or term
-  // The highest step of which a shard has an update, applied or waiting for
-  // its round; 0 if none has.
+  uint64_t fenced = 0;  // requests from an older generation or term
+  // The highest step from which a shard has an update, applied or waiting for
+  // its round; 0 if there is none.
   uint64_t last_step = 0;
   std::string record = {};  // came with `watermark` or an earlier one
   std::vector<uint32_t> left_out = {};  // of its shard map
@@ -189,8 +190,8 @@ struct StoreReport {
   friend bool operator==(const StoreReport&, const StoreReport&) = default;
 };
 
-// Decoding fails with InvalidArgument. It checks the form, not whether there is
-// such a shard.
+// Decoding fails with InvalidArgument, and checks the form, not whether such a
+// shard exists.
 std::string EncodeShardsRequest(const ShardsRequest& request);
 absl::StatusOr<ShardsRequest> DecodeShardsRequest(std::string_view body);
 std::string EncodeShardsReply(const ShardsReply& reply);

@@ -147,7 +147,7 @@ TEST(ParameterTest, RecordsAreBounded) {
   EXPECT_THAT(DecodeInstallRequest(EncodeInstallRequest(install)), refused);
 }
 
-// Whatever a peer sends is decoded or refused.
+// Any bytes from a peer are decoded or refused.
 TEST(ParameterTest, AnyBytesAreDecodedOrRefused) {
   const std::string valid = EncodeShardsRequest(ManyParts());
   Random random(1);

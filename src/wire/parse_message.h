@@ -1,4 +1,4 @@
-// How the bodies of this folder are read.
+// Parsing the protobuf bodies of this folder.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace capstan {
 
-// Reads `body` into `message`. InvalidArgument, naming `what` it should be.
+// Parses `body` into `message`. InvalidArgument, naming `what` the body should
+// be.
 template <typename Message>
 absl::Status ParseMessage(std::string_view body, const char* what,
                           Message& message) {

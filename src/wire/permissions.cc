@@ -32,7 +32,7 @@ constexpr bool HasEachMethodOnce() {
 }
 static_assert(HasEachMethodOnce(), "the second entry would never be looked at");
 
-// 0 for a role that is not known.
+// 0 for an unknown role.
 uint8_t BitOf(std::string_view role) {
   for (const RoleBit& known : kRoleBits) {
     if (known.name == role) return known.bit;

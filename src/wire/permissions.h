@@ -1,6 +1,6 @@
-// Which role may call which method. The roles are those that a certificate
-// names (transport/certificate_names.h): chief, worker, ps, evaluator, and
-// admin for people. Without TLS a caller is whoever it says it is, and this
+// Which role may call which method. The roles are those named by certificates
+// (transport/certificate_names.h): chief, worker, ps, evaluator, and admin for
+// people. Without TLS a caller is whoever it claims to be, and this check
 // catches mistakes only.
 // Pure functions; thread-safe.
 #pragma once
@@ -32,7 +32,8 @@ struct MethodPermission {
   Callers callers;
 };
 
-// Every method that may be called at all: one that is not here is refused.
+// Every method that may be called at all: a method that is not listed is
+// refused.
 inline constexpr std::array kMethodPermissions = {
     MethodPermission{Method::kProbeEcho, "ProbeEcho", kCallerAny},
     MethodPermission{Method::kProbeSink, "ProbeSink", kCallerAny},
@@ -71,8 +72,8 @@ inline constexpr std::array kMethodPermissions = {
 };
 
 // OK if a task or person of `role` may call `method` of a task of `self_role`.
-// Else PermissionDenied, naming the method, the caller and who may. A method
-// or a role that is not known is denied.
+// Otherwise PermissionDenied, naming the method, the caller and who may call
+// it. An unknown method or role is denied.
 absl::Status CheckPermission(Method method, std::string_view role,
                              std::string_view self_role);
 

@@ -22,8 +22,7 @@ const std::set<std::string> kEveryRole = {"chief", "worker", "ps", "evaluator",
 
 const std::set<std::string> kTrainers = {"chief", "worker"};
 
-// Written out once more, by hand: who may call what is not to change by
-// accident.
+// Repeated here by hand: who may call what must not change by accident.
 const std::map<Method, std::set<std::string>> kMay = {
     {Method::kProbeEcho, kEveryRole},
     {Method::kProbeSink, kEveryRole},
@@ -62,7 +61,7 @@ const std::map<Method, std::set<std::string>> kMay = {
 };
 
 TEST(PermissionsTest, EachMethodForEachRole) {
-  // Every number, so that a method nobody thought of here is found too.
+  // Every number, so that a forgotten method is found too.
   for (unsigned number = 0; number <= UINT16_MAX; ++number) {
     const auto method = static_cast<Method>(number);
     const auto may = kMay.find(method);

@@ -47,7 +47,7 @@ absl::StatusOr<uint64_t> DecodeProbeSize(std::string_view body) {
   return size;
 }
 
-// A piece of memory for one sink, given back at its end.
+// A piece of memory for one sink; returned by the destructor.
 class ProbeService::Scratch {
  public:
   explicit Scratch(ProbeService& service) : service_(service) {

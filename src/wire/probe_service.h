@@ -1,10 +1,10 @@
 // Answers the probe methods, with which one task measures its link to another:
 // bench_wire, the examples and `capstan doctor` use them.
 //
-//   kProbeEcho    answers the request's body and attachments.
-//   kProbeSink    takes the attachments in pieces of at most 1 MiB into memory
-//                 that it has at hand, and answers their total size.
-//   kProbeSource  answers with one attachment of the size asked for, whose byte
+//   kProbeEcho    answers with the request's body and attachments.
+//   kProbeSink    receives the attachments in pieces of at most 1 MiB into
+//                 scratch memory, and answers with their total size.
+//   kProbeSource  answers with one attachment of the requested size, whose byte
 //                 i is ProbeByte(i).
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace capstan {
 
-// A size as the body of a probe: of a kProbeSource request, of a kProbeSink
-// answer. InvalidArgument if `body` is not one.
+// A size as the body of a probe: of a kProbeSource request, or a kProbeSink
+// answer. InvalidArgument if `body` is not a size.
 std::string EncodeProbeSize(uint64_t size);
 absl::StatusOr<uint64_t> DecodeProbeSize(std::string_view body);
 
@@ -34,8 +34,8 @@ inline std::byte ProbeByte(uint64_t index) {
 // Thread-safe.
 class ProbeService final : public Service {
  public:
-  // kProbeSource answers no more than `largest_source` bytes, which it keeps in
-  // memory from the first time that they are asked for.
+  // kProbeSource answers with at most `largest_source` bytes, which are kept in
+  // memory from the first request for them.
   explicit ProbeService(uint64_t largest_source = uint64_t{64} << 20)
       : largest_source_(largest_source) {}
 
@@ -53,11 +53,11 @@ class ProbeService final : public Service {
   absl::StatusOr<Source> SourceOf(uint64_t size);
 
   const uint64_t largest_source_;
-  // Guards all below.
+  // Guards everything below.
   std::mutex mutex_;
   // At least as large as any answer so far.
   Source source_;
-  // Pieces that no sink uses now.
+  // Pieces that no sink is using.
   std::vector<Buffer> scratch_;
 };
 

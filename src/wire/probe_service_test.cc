@@ -22,7 +22,7 @@ using ::capstan::testing::IsOkAndHolds;
 using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// A request whose attachments are all here.
+// A request whose attachments have all arrived.
 class FakeCall final : public ServerCall {
  public:
   FakeCall(Method method, std::string body,

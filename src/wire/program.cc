@@ -11,10 +11,10 @@
 namespace capstan {
 namespace {
 
-// In a message; the rest is counted.
+// The most definitions named in a message; the rest are counted.
 constexpr size_t kMostNamed = 3;
 
-// What of `all` is not in `known`; both are sorted.
+// What is in `all` but not in `known`; both are sorted.
 std::vector<std::string> Without(const std::vector<std::string>& all,
                                  const std::vector<std::string>& known) {
   std::vector<std::string> rest;

@@ -1,5 +1,5 @@
-// Whether two tasks run the same program: what it defines under which names is
-// compared, as a function or dataset is asked for by its name.
+// Whether two tasks run the same program: compares what each defines under
+// which names, because functions and datasets are requested by name.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace capstan {
 
-// What a program defines, as DescribeDefinitions says.
+// What a program defines, as returned by DescribeDefinitions.
 using ProgramDefinitions = std::vector<std::string>;
 
-// A line for each definition, such as "function 'step' double(int)"; sorted.
+// One line per definition, such as "function 'step' double(int)"; sorted.
 ProgramDefinitions DescribeDefinitions(
     const std::vector<FunctionInfo>& functions,
     const std::vector<ResourceInfo>& resources);
@@ -24,8 +24,8 @@ ProgramDefinitions DescribeDefinitions(
 // Equal for equal definitions, and never 0.
 uint64_t ProgramFingerprint(const ProgramDefinitions& definitions);
 
-// FailedPrecondition, naming the differences and the way out, unless the
-// program of `task` defines what the job's does.
+// FailedPrecondition, naming the differences and how to fix them, unless the
+// program of `task` defines the same as the job's.
 absl::Status CheckSameProgram(std::string_view task,
                               const ProgramDefinitions& of_job,
                               const ProgramDefinitions& of_task);

@@ -33,7 +33,7 @@ TEST(ProgramTest, FingerprintsTellProgramsApart) {
   std::vector<std::string> fewer = all;
   fewer.pop_back();
   EXPECT_NE(ProgramFingerprint(all), ProgramFingerprint(fewer));
-  // Wherever the lines are cut.
+  // However the lines are divided.
   EXPECT_NE(ProgramFingerprint({"ab", "c"}), ProgramFingerprint({"a", "bc"}));
 }
 

@@ -15,15 +15,15 @@
 namespace capstan {
 namespace {
 
-// A writer names the fields of its struct by taking it apart, so that a field
-// which is added there and forgotten here does not compile.
+// A writer destructures its struct, so that a field that is added to the struct
+// and forgotten here does not compile.
 
 absl::Status Unknown(const char* what, int64_t number) {
   return absl::InvalidArgumentError(
       absl::StrCat("a shard map with the unknown ", what, " ", number));
 }
 
-// The value into its place, or the error on.
+// Moves the value into `place`, or returns the error.
 template <typename T>
 absl::Status Store(absl::StatusOr<T> value, T& place) {
   if (!value.ok()) return value.status();
@@ -31,7 +31,7 @@ absl::Status Store(absl::StatusOr<T> value, T& place) {
   return absl::OkStatus();
 }
 
-// The enumerator of `number`, all of those up to `last` being ones.
+// Reads the enumerator `number`; all values up to `last` are valid.
 template <typename Enum>
 absl::Status ReadEnum(const char* what, uint32_t number, Enum last,
                       Enum& value) {
@@ -480,7 +480,7 @@ absl::StatusOr<ShardMap> DecodeShardMap(std::string_view bytes) {
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError("a shard map that cannot be parsed");
   }
-  // Grows as they turn out well: an empty one is two bytes in a message.
+  // Grows as entries prove valid: an empty one is only two bytes in a message.
   std::vector<VariableEntry> entries;
   for (const wire::VariableEntryMessage& variable : message.entries()) {
     CAPSTAN_RETURN_IF_ERROR(Read(variable, entries.emplace_back()));

@@ -1,4 +1,4 @@
-// The shard map as bytes.
+// The shard map in its encoded form.
 // Thread-safe: pure functions.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// All of the map, about a hundred bytes per variable. The same map gives the
-// same bytes.
+// The whole map, about a hundred bytes per variable. Deterministic: equal maps
+// give equal bytes.
 std::string EncodeShardMap(const ShardMap& map);
 
-// The map that was encoded. Whatever the bytes are, the answer is a map that
-// ShardMap::Make finds sound, or InvalidArgument.
+// The map that was encoded. For any input, the result is a map that
+// ShardMap::Make accepts, or InvalidArgument.
 absl::StatusOr<ShardMap> DecodeShardMap(std::string_view bytes);
 
 }  // namespace capstan

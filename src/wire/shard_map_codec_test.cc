@@ -28,8 +28,8 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// The members of a struct that has N of them; another number does not compile,
-// so that this test cannot forget a new one.
+// The members of a struct that has N of them; any other number does not
+// compile, so this test cannot miss a new one.
 template <size_t N, typename T>
 auto Tie(const T& value) {
   if constexpr (N == 0) {
@@ -61,7 +61,7 @@ auto Tie(const T& value) {
   }
 }
 
-// How many members each struct has.
+// The number of members of each struct.
 template <typename T>
 constexpr size_t kMembers = SIZE_MAX;
 template <>
@@ -175,7 +175,7 @@ bool Same(const ShardMap& a, const ShardMap& b) {
                     });
 }
 
-// Makes specs of everything there is, all valid, no two fields alike.
+// Makes specs that use everything there is, all valid, no two fields alike.
 class SpecMaker {
  public:
   explicit SpecMaker(uint64_t seed) : random_(seed) {}
@@ -328,7 +328,7 @@ TEST(ShardMapCodecTest, IdsOfDroppedVariablesStayUsed) {
   EXPECT_EQ(DecodeShardMap(EncodeShardMap(map)).value().next_id(), 77u);
 }
 
-// A map of one good variable, after `change`.
+// A map of one valid variable, after `change`.
 template <typename Change>
 absl::StatusOr<ShardMap> DecodeChanged(const Change& change) {
   VariableSpec spec{.name = "w", .shape = {10, 4}};
@@ -430,7 +430,7 @@ TEST(ShardMapCodecTest, GarbageIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Bytes changed at random decode to a sound map or to an error, and never end
+// Randomly changed bytes decode to a valid map or to an error, and never crash
 // the process.
 TEST(ShardMapCodecTest, MutatedBytesNeverCrash) {
   int accepted = 0;

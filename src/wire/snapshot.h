@@ -2,11 +2,11 @@
 // bodies. docs/consistency.md says what the answers promise.
 //
 // Saving: a snapshot holds all shards of a server as they are at one moment,
-// while training goes on; it is then read, or the server writes it to a file.
-// Restoring: rows are staged beside the shards, from requests or from files,
-// and take their place all at once.
+// while training continues; it is then read, or the server writes it to a file.
+// Restoring: rows are staged beside the live shards, from requests or from
+// files, and replace them all at once.
 //
-// All may be asked twice. Thread-safe: values and pure functions.
+// Every request may be repeated. Thread-safe: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace capstan {
 
 // Body of kSnapshot, which makes a snapshot named `save_id` (not 0) in place of
-// any other, and of kSnapshotDrop, which forgets it.
+// any other, and of kSnapshotDrop, which drops it.
 struct SnapshotRequest {
   Fence fence;
   uint64_t save_id = 0;
@@ -38,12 +38,12 @@ struct SnapshotShard {
   friend bool operator==(const SnapshotShard&, const SnapshotShard&) = default;
 };
 
-// Answer to kSnapshot. The shards ascend by key; those that have no values yet
-// are left out.
+// Answer to kSnapshot. The shards ascend by key; those without values yet are
+// left out.
 struct SnapshotReply {
-  // Whether there is memory for the updates to come. If not, those may be
-  // refused for want of memory until the snapshot is dropped; it does not
-  // change in either case.
+  // Whether there is memory for updates from now on. If not, updates may be
+  // refused for lack of memory until the snapshot is dropped; the snapshot does
+  // not change in either case.
   bool copied = false;
   uint64_t watermark = 0;
   uint64_t committed_round = 0;
@@ -53,7 +53,7 @@ struct SnapshotReply {
 
 // Body of kSnapshotRead: rows [begin, end) of a shard in the snapshot, counted
 // from its first, as one attachment. `slot` as in ReadRequest. NotFound if
-// there is no such snapshot, or the shard is not in it.
+// there is no such snapshot, or it does not have the shard.
 struct SnapshotReadRequest {
   Fence fence;
   uint64_t save_id = 0;
@@ -65,13 +65,13 @@ struct SnapshotReadRequest {
                          const SnapshotReadRequest&) = default;
 };
 
-// A directory that the caller and the server should both see, named by its
-// path below the server's root for checkpoints. Proof of that is the file
-// `probe` in it, which the caller has made with `probe_content`.
+// A directory that both the caller and the server should see, named by its path
+// below the server's checkpoint root. The proof that they do is the file
+// `probe` in it, which the caller has created with `probe_content`.
 //
-// At most so many names, each as CheckFileName has it (checkpoint/manifest.h);
-// the last, a checkpoint's, may begin with ".tmp-". It is a place for
-// checkpoints, not a tree.
+// The path has at most this many names, each as CheckFileName requires
+// (checkpoint/manifest.h), except that the last, a checkpoint's, may begin with
+// ".tmp-". It is a place for checkpoints, not a tree.
 inline constexpr size_t kMostDirectoryNames = 16;
 struct SharedDirectory {
   std::vector<std::string> path = {};
@@ -88,10 +88,10 @@ struct TensorSum {
   friend bool operator==(const TensorSum&, const TensorSum&) = default;
 };
 
-// Body of kSnapshotWrite: the server writes its snapshot as the new file
-// `file` in `directory`, and syncs it. NotFound if it has no root, does not see
-// the directory, or has no such snapshot. A file of that name that an earlier
-// try has left is replaced.
+// Body of kSnapshotWrite: the server writes its snapshot as the new file `file`
+// in `directory`, and syncs it. NotFound if it has no root, does not see the
+// directory, or has no such snapshot. Replaces a file of that name that an
+// earlier attempt has left.
 struct SnapshotWriteRequest {
   Fence fence;
   uint64_t save_id = 0;
@@ -101,7 +101,7 @@ struct SnapshotWriteRequest {
                          const SnapshotWriteRequest&) = default;
 };
 
-// What was written: the tensors are in the order of the file.
+// What was written; the tensors are in file order.
 struct SnapshotWriteReply {
   uint64_t bytes = 0;
   uint32_t crc32c = 0;
@@ -112,7 +112,7 @@ struct SnapshotWriteReply {
 
 // Body of kStageRows: the one attachment is rows [begin, end) of a shard,
 // counted from its first, or of a slot, for the restore `restore_id` (not 0).
-// Another id drops what was staged for the one before.
+// Another id drops what was staged for the previous one.
 struct StageRowsRequest {
   Fence fence;
   uint64_t restore_id = 0;
@@ -125,8 +125,8 @@ struct StageRowsRequest {
                          const StageRowsRequest&) = default;
 };
 
-// Rows [source_row, source_row + rows) of `tensor` are rows from `target_row`
-// on of a shard, counted from its first, or of a slot.
+// Copies rows [source_row, source_row + rows) of `tensor` to the rows from
+// `target_row` on of a shard, counted from its first, or of a slot.
 struct StageCopy {
   std::string tensor = {};
   ShardKey key;
@@ -138,8 +138,8 @@ struct StageCopy {
 };
 
 // Body of kStageFile: the server stages rows that it reads from a file of a
-// checkpoint, whose size, save id and checksums must be as said. NotFound if it
-// has no root or does not see the directory.
+// checkpoint. The file's size, save id and checksums must match those given.
+// NotFound if the server has no root or does not see the directory.
 struct StageFileRequest {
   Fence fence;
   uint64_t restore_id = 0;
@@ -149,7 +149,7 @@ struct StageFileRequest {
   std::string file = {};
   uint64_t bytes = 0;
   uint32_t crc32c = 0;
-  std::vector<TensorSum> tensors = {};  // all of the file, in its order
+  std::vector<TensorSum> tensors = {};  // all of the file, in file order
   std::vector<StageCopy> copies = {};
   friend bool operator==(const StageFileRequest&,
                          const StageFileRequest&) = default;
@@ -159,13 +159,13 @@ struct StageShard {
   ShardKey key;
   uint64_t updates = 0;
   double momentum_product = 1;
-  bool slots = false;  // were staged too; else they are as at the beginning
+  bool slots = false;  // staged too; otherwise reset to initial values
   friend bool operator==(const StageShard&, const StageShard&) = default;
 };
 
 // Body of kStageCommit: what was staged for these shards, ascending by key,
-// becomes what they hold. FailedPrecondition, naming them, if rows are missing;
-// nothing has changed then.
+// becomes their content. FailedPrecondition, naming the shards, if rows are
+// missing; nothing has changed then.
 struct StageCommitRequest {
   Fence fence;
   uint64_t restore_id = 0;
@@ -175,7 +175,7 @@ struct StageCommitRequest {
                          const StageCommitRequest&) = default;
 };
 
-// Body of kStageDrop: forgets what was staged. 0: for whichever restore.
+// Body of kStageDrop: drops what was staged. restore_id 0: for any restore.
 struct StageDropRequest {
   Fence fence;
   uint64_t restore_id = 0;
@@ -183,8 +183,8 @@ struct StageDropRequest {
                          const StageDropRequest&) = default;
 };
 
-// Decoding fails with InvalidArgument. It checks the form, not whether there is
-// such a shard or file.
+// Decoding fails with InvalidArgument, and checks the form, not whether such a
+// shard or file exists.
 std::string EncodeSnapshotRequest(const SnapshotRequest& request);
 absl::StatusOr<SnapshotRequest> DecodeSnapshotRequest(std::string_view body);
 std::string EncodeSnapshotReply(const SnapshotReply& reply);

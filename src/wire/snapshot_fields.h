@@ -1,5 +1,5 @@
-// The fields that the bodies of wire/snapshot.h have in common, and how they
-// are checked. For the codecs of this folder alone.
+// The fields that the bodies of wire/snapshot.h share, and their checks. For
+// use by the codecs of this folder only.
 #pragma once
 
 #include <cmath>
@@ -38,7 +38,7 @@ inline absl::Status CheckMomentumProduct(const ShardKey& key, double product) {
                    " with a momentum product of ", product));
 }
 
-// Once each, and in one order for all. `before` may be null.
+// Each shard once, and in one order everywhere. `before` may be null.
 inline absl::Status CheckAscends(const ShardKey* before, const ShardKey& key) {
   if (before == nullptr || *before < key) return absl::OkStatus();
   return absl::InvalidArgumentError(

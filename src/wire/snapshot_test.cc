@@ -153,7 +153,7 @@ TEST(SnapshotTest, AMomentumProductIsFinite) {
       StatusIs(kInvalidArgument, HasSubstr("shard 3 of variable 1 with a")));
 }
 
-// Whatever a peer sends is decoded or refused.
+// Any bytes from a peer are decoded or refused.
 TEST(SnapshotTest, AnyBytesAreDecodedOrRefused) {
   Random random(1);
   for (const std::string& valid :

@@ -1,5 +1,5 @@
-// The bytes of arguments and results. Each piece is a tag and what belongs to
-// it; numbers of variable length are little-endian base 128, as in protobuf.
+// The bytes of arguments and results. Each piece is a tag and its data; numbers
+// of variable length are little-endian base 128, as in protobuf.
 #include <cxxabi.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// On the wire: never reuse one.
+// On the wire: never reuse a value.
 enum Tag : uint8_t {
   kFalse = 1,
   kTrue = 2,

@@ -32,7 +32,7 @@ T Decode(const EncodedValue& value, ResourceFinder finder = {}) {
   return result;
 }
 
-// Why `value` is no T; "" if it is one. Any other exception fails the test.
+// Why `value` is not a T; "" if it is. Any other exception fails the test.
 template <typename T>
 std::string Refusal(const EncodedValue& value) {
   try {
@@ -224,7 +224,7 @@ TEST(ValueTest, ListsOfAnotherLengthAreNamed) {
               HasSubstr("a list of 3 values instead of 2"));
 }
 
-// The length is compared with what is there before memory is asked for.
+// The length is compared with what is left before memory is allocated.
 TEST(ValueTest, HugeLengthsAreRefusedBeforeMemoryIsAllocated) {
   for (const uint64_t size :
        {uint64_t{1} << 20, uint64_t{1} << 40, ~uint64_t{0}}) {
@@ -298,7 +298,7 @@ TEST(ValueTest, AResourceIsFoundByItsId) {
   EXPECT_THAT(Refusal<PerWorker<int>>(value), HasSubstr("where there is none"));
   EXPECT_EQ(Refusal<int>(value),
             "a per-worker resource instead of a signed integer");
-  // One that a worker has cannot be sent.
+  // A resource that a worker holds cannot be sent.
   EXPECT_THROW(Encode(PerWorker<int>(number)), Error);
   EXPECT_THROW(*handle, Error);
 }

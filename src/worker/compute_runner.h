@@ -25,7 +25,7 @@ class ComputeRunner final : public Runner {
   ComputeRunner(const Executor& executor,
                 std::shared_ptr<const DefinitionList> definitions,
                 ComputeRunnerOptions options);
-  // Waits for the functions that run.
+  // Waits for the running functions.
   ~ComputeRunner() override;
 
   const std::vector<FunctionInfo>& functions() const override {

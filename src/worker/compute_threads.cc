@@ -30,7 +30,7 @@ Task<> ComputeThreads::Run(std::function<void()> work) {
     jobs_.push_back({.work = std::move(work), .end = end});
   }
   wake_.notify_one();
-  // NOLINTNEXTLINE(bugprone-infinite-loop): the thread says when.
+  // NOLINTNEXTLINE(bugprone-infinite-loop): the thread sets `reached`.
   while (!end->reached) co_await end->waiter.Sleep();
 }
 
@@ -55,7 +55,7 @@ void ComputeThreads::Loop() {
     const Executor executor = job.end->waiter.executor();
     asio::post(executor, [end = std::move(job.end)] {
       end->reached = true;
-      // It goes on at once: this is a handler of its own.
+      // Resumes the coroutine at once: this runs in its own handler.
       end->waiter.WakeNow();
     });
     lock.lock();

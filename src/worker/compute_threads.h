@@ -1,4 +1,4 @@
-// Threads for code that blocks or computes, beside those for I/O.
+// Threads for code that blocks or computes, separate from the I/O threads.
 #pragma once
 
 #include <condition_variable>
@@ -19,22 +19,22 @@ namespace capstan {
 class ComputeThreads {
  public:
   explicit ComputeThreads(int count);
-  // Waits for what runs; what has not begun is dropped.
+  // Waits for running work; drops work that has not begun.
   ~ComputeThreads();
   ComputeThreads(const ComputeThreads&) = delete;
   ComputeThreads& operator=(const ComputeThreads&) = delete;
 
   // Runs `work` on one of the threads, in the order of the calls, and resumes
-  // on the calling coroutine's executor when it is done. It must not throw, and
-  // what it refers to must live until then.
+  // on the calling coroutine's executor when it is done. `work` must not throw,
+  // and what it refers to must live until then.
   Task<> Run(std::function<void()> work);
 
-  // Waits until nothing runs or waits to, for at most `timeout`. How many still
-  // do.
+  // Waits for at most `timeout` until no work is running or queued. Returns how
+  // much still is.
   size_t AwaitIdle(Duration timeout);
 
  private:
-  // Where the coroutine waits for its job. Lives on its executor.
+  // Where the coroutine waits for its job. Lives on the coroutine's executor.
   struct End {
     explicit End(const Executor& executor) : waiter(executor) {}
     Waiter waiter;
@@ -47,8 +47,8 @@ class ComputeThreads {
   void Loop();
 
   std::mutex mutex_;
-  std::condition_variable wake_;  // something to do, or the end
-  std::condition_variable idle_;  // nothing runs or waits to
+  std::condition_variable wake_;  // new work, or shutdown
+  std::condition_variable idle_;  // nothing running or queued
   std::deque<Job> jobs_;          // guarded by mutex_
   size_t running_ = 0;            // guarded by mutex_
   bool stopping_ = false;         // guarded by mutex_

@@ -1,4 +1,4 @@
-// How the other layers see the definitions of a program.
+// The definitions of a program, as other layers see them.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,18 @@
 
 namespace capstan {
 
-// What a program defined, in the order in which it did. Immutable.
+// What a program defined, in the order of definition. Immutable.
 struct DefinitionList {
   std::vector<FunctionDefinition> functions;
   std::vector<ResourceDefinition> resources;
   EvaluatorBody evaluator;  // null if there is none
 };
 
-// To be compared with those of other tasks.
+// For comparison with those of other tasks.
 ProgramDefinitions Describe(const DefinitionList& list);
 
 struct DefinitionsReader {
-  // What there is; from now on nothing can be added. Thread-safe.
+  // Returns the definitions; nothing can be added from then on. Thread-safe.
   static std::shared_ptr<const DefinitionList> Freeze(
       const Definitions& definitions);
 };

@@ -15,18 +15,18 @@
 
 namespace capstan {
 
-// Called on the worker's executor. Many calls may be under way at once.
+// Called on the worker's executor. Many calls may be in flight at once.
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  // What there is; constant.
+  // What the program defines; constant.
   virtual const std::vector<FunctionInfo>& functions() const = 0;
   virtual const std::vector<ResourceInfo>& resources() const = 0;
   // How many functions run at once.
   virtual uint32_t concurrency() const = 0;
 
-  // Runs function `index` to its end and returns its result, or its error.
+  // Runs function `index` to completion and returns its result or its error.
   // What is passed by reference outlives the task.
   virtual Task<absl::StatusOr<EncodedValue>> Run(
       uint32_t index, Step& step, const EncodedValue& arguments,

@@ -1,5 +1,5 @@
-// One run of a closure: what it reads and updates goes under its step's id, and
-// ends when the step is cancelled.
+// One run of a closure: what it reads and updates is sent under its step's id,
+// and stops when the step is cancelled.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace capstan {
 
-// Lives on the executor of its client, but for what is said to be thread-safe.
+// Lives on the executor of its client, except for what is marked thread-safe.
 class Step {
  public:
   // What is passed by reference must outlive the step. `id` is that of the
@@ -31,8 +31,8 @@ class Step {
   Step(Clock& clock, ParameterClient& client, const UpdateId& id,
        const FunctionInfo& function);
 
-  // Variables; see client/by_name.h for the errors. Cancelled at once when the
-  // step is.
+  // Reads variables; see client/by_name.h for the errors. Cancelled as soon as
+  // the step is.
   Task<absl::StatusOr<std::vector<Tensor>>> Read(
       std::vector<std::string> variables);
   Task<absl::StatusOr<Tensor>> ReadRows(std::string variable,
@@ -41,17 +41,17 @@ class Step {
   // reads.
   Task<absl::StatusOr<UpdateResult>> Apply(Operation operation,
                                            std::vector<VariableUpdate> updates);
-  // Brings copies up to date. They belong to the call until it returns, here
-  // and below, as does all that is passed as a view.
+  // Brings copies up to date. Here and below, copies belong to the call until
+  // it returns, as does everything that is passed as a view.
   Task<absl::Status> Pull(std::vector<VariableCopy::State*> copies);
   Task<absl::Status> ReadRowsInto(std::string variable,
                                   std::span<const int64_t> ids,
                                   MutableTensorView into);
 
-  // Numbers of updates: the first of `count`. Thread-safe.
+  // Reserves `count` update numbers and returns the first. Thread-safe.
   uint32_t Reserve(uint32_t count) { return next_update_.fetch_add(count); }
-  // Update `number`, which was reserved: of copies, into which the values after
-  // it are to come if `refresh` is set, and of rows.
+  // Sends update `number`, which was reserved: of copies, which receive the
+  // values after it if `refresh` is set, and of rows.
   struct Operand {
     VariableCopy::State* copy;
     TensorView values;
@@ -72,7 +72,7 @@ class Step {
   // Thread-safe.
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
-  // It has a thread to run on.
+  // The step now has a thread to run on.
   void Start() { started_ = true; }
   bool started() const { return started_; }
   RunningClosure Report() const;
@@ -86,10 +86,11 @@ class Step {
 
   // FailedPrecondition if the function only reads.
   absl::Status CheckUpdates(const std::string& variable) const;
-  // The ids of copies' variables, which are like them.
+  // The ids of the copies' variables, after checking that the copies match
+  // them.
   Task<absl::StatusOr<std::vector<uint32_t>>> FindCopies(
       std::vector<VariableCopy::State*> copies);
-  // Makes sure that the client has heard of the step's generation.
+  // Makes sure that the client knows the step's generation.
   Task<absl::Status> Prepare();
   ReadOptions Reading();
 
@@ -101,9 +102,9 @@ class Step {
   std::atomic<bool> cancelled_ = false;
   Cancellation cancellation_;
   std::atomic<uint32_t> next_update_ = 0;
-  SeenVersions seen_;  // by what it has read
+  SeenVersions seen_;  // from what it has read
   bool started_ = false;
-  // What it waits for now, in the order in which that began.
+  // What the step waits for now, oldest first.
   std::list<const Wait*> waits_;
 };
 

@@ -1,5 +1,5 @@
-// What a step does with memory of its function's own: nothing is copied on the
-// way between it and the sockets.
+// What a step does with memory that its function owns: nothing is copied
+// between that memory and the sockets.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// InvalidArgument if the memory of a copy is not like its variable.
+// InvalidArgument if the memory of a copy does not match its variable.
 absl::Status CheckLike(const VariableEntry& entry, const TensorView& memory) {
   const VariableSpec& spec = entry.spec;
   if (memory.dtype() == spec.dtype && memory.shape() == spec.shape) {

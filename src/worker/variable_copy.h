@@ -1,4 +1,4 @@
-// What a VariableCopy knows of its memory.
+// What a VariableCopy knows about its memory.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace capstan {
 
-// Belongs to whoever has the VariableCopy while no call is under way that was
-// given it, and then to the executor of that call.
+// Belongs to the owner of the VariableCopy, except while a call that was given
+// it is in flight, when it belongs to the executor of that call.
 struct VariableCopy::State {
   std::string variable;
   MutableTensorView memory;
-  // What is there: of the variable with this id, as there may be another one
-  // of that name some day.
+  // The variable that the memory holds: another one of the same name may be
+  // created later.
   uint32_t id = 0;
   ShardVersions versions = {};
 
-  // The versions of variable `found`, which is now the one of that name.
+  // The versions of variable `found`, which now has that name.
   ShardVersions& Of(uint32_t found) {
     if (id != found) versions = {};
     id = found;

@@ -1,4 +1,4 @@
-// What a step waits for, for those who ask.
+// What a step waits for, for status reports.
 #pragma once
 
 #include <list>
@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// Says what the step waits for while this lives.
+// Reports that the step waits for `what` while this object lives.
 class Step::Wait {
  public:
   Wait(Step& step, std::string what)

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// InvalidArgument unless there is a row of `rows` for each id.
+// InvalidArgument unless `rows` has one row per id.
 void CheckRowsFor(const std::string& variable, std::span<const int64_t> ids,
                   const TensorView& rows) {
   if (rows.shape().rank() > 0 &&

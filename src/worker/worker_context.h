@@ -1,4 +1,4 @@
-// The WorkerContext of one run of a function: a blocking face of its Step.
+// The WorkerContext of one run of a function: a blocking wrapper of its Step.
 #pragma once
 
 #include "base/async/task.h"
@@ -16,8 +16,8 @@ struct WorkerContext::Impl {
 
 class WorkerContextHost {
  public:
-  // For a thread other than the executor's, which runs meanwhile. What is
-  // passed by reference must outlive this object.
+  // For a thread other than the executor's, which keeps running meanwhile. What
+  // is passed by reference must outlive this object.
   WorkerContextHost(const Executor& executor, Step& step,
                     const ComputeRunnerOptions& options)
       : impl_{executor, step, options}, context_(impl_) {}

@@ -15,9 +15,9 @@
 namespace capstan {
 namespace {
 
-// Of one closure; more is a mistake.
+// The most tensors of one closure; more is an error.
 constexpr size_t kMostTensors = 1 << 16;
-// Cancellations that are kept for closures that have not come yet.
+// The most cancellations kept for closures that have not arrived yet.
 constexpr size_t kMostEarly = 1 << 16;
 
 ServerReply ErrorReply(absl::Status status) {
@@ -26,7 +26,7 @@ ServerReply ErrorReply(absl::Status status) {
   return reply;
 }
 
-// The tensors of the arguments, as bytes: the value says what they are.
+// The tensors of the arguments, as bytes: the value has their types.
 Task<absl::StatusOr<std::vector<Tensor>>> ReceiveTensors(ServerCall& call) {
   std::vector<Tensor> tensors;
   const std::span<const uint64_t> sizes = call.attachment_sizes();
@@ -50,7 +50,7 @@ Task<absl::StatusOr<std::vector<Tensor>>> ReceiveTensors(ServerCall& call) {
   co_return tensors;
 }
 
-// The answer, and the value for as long as it is sent.
+// The reply; it owns the value until it has been sent.
 ServerReply ValueReply(RunReply reply, EncodedValue value) {
   const auto owner = std::make_shared<const EncodedValue>(std::move(value));
   PackedValue packed = PackValue(*owner);
@@ -65,7 +65,7 @@ ServerReply ValueReply(RunReply reply, EncodedValue value) {
 
 }  // namespace
 
-// Shared with the calls under way.
+// Shared with the calls in flight.
 class WorkerService::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Clock& clock, Logger logger, const Executor& executor,
@@ -96,18 +96,18 @@ class WorkerService::Core : public std::enable_shared_from_this<Core> {
       turn.Set();
     }
     Step step;
-    Event turn;            // it may run, or is cancelled
+    Event turn;            // set when it may run or is cancelled
     bool granted = false;  // it may run
   };
   using Made = absl::StatusOr<std::shared_ptr<void>>;
   struct ResourceHere {
     Made made;
-    InputContext input;  // that it was made with
+    InputContext input;  // used to make it
   };
 
   absl::Status CheckSession(uint64_t session) const;
   void CancelAll();
-  // Waits for a place among those that run; false if cancelled first.
+  // Waits for a slot to run in; false if cancelled first.
   Task<bool> Enter(std::shared_ptr<Entry> entry);
   void Exit();
   Task<ServerReply> RunEntry(std::shared_ptr<Entry> entry, uint32_t function,
@@ -124,15 +124,15 @@ class WorkerService::Core : public std::enable_shared_from_this<Core> {
   CoordinatorTerm coordinator_term_;
   uint64_t session_ = 0;
   bool leaving_ = false;
-  // Of this session and those before it, whose closures are ending.
+  // From this session and earlier ones, whose closures are ending.
   std::multimap<uint64_t, std::shared_ptr<Entry>> entries_;  // by step
-  // Steps of this session that were cancelled before they came, as small
-  // requests overtake large ones.
+  // Steps of this session that were cancelled before they arrived, because
+  // small requests overtake large ones.
   std::set<uint64_t> early_;
   uint32_t running_ = 0;
   std::deque<std::shared_ptr<Entry>> waiting_;
-  // Functions look them up on compute threads, so they see a map that does not
-  // change; it is replaced.
+  // Functions look resources up on compute threads, so they need a map that
+  // does not change; changes replace it.
   using Resources = std::map<uint64_t, ResourceHere>;
   std::shared_ptr<const Resources> resources_ =
       std::make_shared<const Resources>();
@@ -167,7 +167,7 @@ ServerReply WorkerService::Core::Attach(const ServerCall& call) {
         absl::UnavailableError(absl::StrCat(options_.task, " leaves the job")));
   }
   CancelAll();
-  // Those of another coordinator are of no use to this one.
+  // Resources of another coordinator are of no use to this one.
   if (!same) resources_ = std::make_shared<const Resources>();
   coordinator_term_ = coordinator_term;
   session_ = request->session;
@@ -186,7 +186,7 @@ ServerReply WorkerService::Core::Attach(const ServerCall& call) {
 }
 
 void WorkerService::Core::CancelAll() {
-  // What is cancelled may take itself out of the map.
+  // A cancelled entry may remove itself from the map.
   const auto entries = entries_;
   for (const auto& [step, entry] : entries) entry->Cancel();
 }
@@ -205,7 +205,7 @@ Task<ServerReply> WorkerService::Core::Run(ServerCall& call) {
   }
   absl::StatusOr<std::vector<Tensor>> tensors = co_await ReceiveTensors(call);
   if (!tensors.ok()) co_return ErrorReply(tensors.status());
-  // Another may have begun while they arrived.
+  // Another session may have begun while they arrived.
   if (!CheckSession(request->session).ok()) {
     co_return ErrorReply(CheckSession(request->session));
   }
@@ -222,7 +222,7 @@ Task<ServerReply> WorkerService::Core::Run(ServerCall& call) {
                                              request->id, function);
   const auto place = entries_.emplace(request->id.step, entry);
   if (early_.erase(request->id.step) > 0) entry->Cancel();
-  // Nobody waits for a closure whose coordinator is gone or has given it up.
+  // Nobody waits for a closure whose coordinator is lost or has given it up.
   std::function<void()> cancel = [entry] { entry->Cancel(); };
   call.OnCancel(std::move(cancel));
   const uint32_t index = request->function;
@@ -266,8 +266,8 @@ Task<ServerReply> WorkerService::Core::RunEntry(std::shared_ptr<Entry> entry,
     if (!want_value) *value = EncodedValue();
     co_return ValueReply(std::move(reply), *std::move(value));
   }
-  // One that fails by itself keeps its error, although it was told to end; but
-  // a worker that leaves has it run again elsewhere.
+  // A closure that fails of its own accord keeps its error, even if it was
+  // cancelled; but a worker that is leaving has it run again elsewhere.
   if (entry->step.cancelled() &&
       (leaving_ || absl::IsCancelled(value.status()))) {
     ++cancelled_;
@@ -297,7 +297,8 @@ void WorkerService::Core::Exit() {
     --running_;
     return;
   }
-  // The place goes to the next, cancelled or not: it will pass it on.
+  // The slot goes to the next entry, even if cancelled: it will pass the slot
+  // on.
   const std::shared_ptr<Entry> next = std::move(waiting_.front());
   waiting_.pop_front();
   next->granted = true;
@@ -350,7 +351,8 @@ Task<ServerReply> WorkerService::Core::Make(ServerCall& call) {
                       absl::StrCat("resource '", name, "' of ", options_.task)),
           options_.task);
     }
-    // It belongs to a coordinator that may have been replaced meanwhile.
+    // The resource belongs to a coordinator that may have been replaced
+    // meanwhile.
     if (!CheckSession(request->session).ok()) {
       co_return ErrorReply(CheckSession(request->session));
     }

@@ -31,8 +31,8 @@ class WorkerService final : public Service {
 
   Task<ServerReply> Serve(ServerCall& call) override;
 
-  // The worker leaves the job: closures are cancelled and answered with
-  // kLeaving, and new ones are turned away. Returns at once.
+  // The worker is leaving the job: closures are cancelled and answered with
+  // kLeaving, and new ones are refused. Returns at once.
   void Leave();
 
   WorkerReport Report() const;

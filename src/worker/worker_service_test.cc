@@ -46,7 +46,7 @@ class FakeCall final : public ServerCall {
     co_return absl::OutOfRangeError("none");
   }
 
-  // The caller goes away.
+  // The caller disconnects.
   void Cancel() {
     cancelled_ = true;
     if (listener_) listener_();
@@ -60,7 +60,7 @@ class FakeCall final : public ServerCall {
   std::function<void()> listener_;
 };
 
-// Runs functions until the test lets them go.
+// Runs functions until the test releases them.
 class FakeRunner final : public Runner {
  public:
   explicit FakeRunner(const Executor& executor) : executor_(executor) {}
@@ -104,7 +104,7 @@ class FakeRunner final : public Runner {
 
   std::vector<uint64_t> running;
   int made = 0;
-  // Of resource 7, as functions saw it.
+  // Of resource 7, as seen by functions.
   std::vector<int> pipelines;
 
  private:
@@ -125,7 +125,7 @@ class NextService final : public Service {
   }
 };
 
-// An answer to come, and its request.
+// A pending answer and its request.
 struct Pending {
   std::unique_ptr<FakeCall> call;
   std::future<ServerReply> reply;
@@ -302,12 +302,12 @@ TEST_F(WorkerServiceTest, ANewSessionEndsTheClosuresOfTheOneBefore) {
   Pending waits = Run(1, 3);
   ASSERT_OK(Attach(2));
   Poll();
-  // The one that has not begun ends at once, the others as they notice.
+  // The closure that has not begun ends at once, the others when they notice.
   absl::StatusOr<RunReply> end = End(waits);
   ASSERT_OK(end);
   EXPECT_EQ(end->end, RunEnd::kCancelled);
   EXPECT_FALSE(first.done());
-  // Those of the new session wait for them.
+  // Closures of the new session wait for them.
   Pending again = Run(2, 4);
   EXPECT_THAT(runner_.running, ElementsAre(1, 2));
   Release(1);
@@ -329,7 +329,7 @@ TEST_F(WorkerServiceTest, AnOldCoordinatorIsRefused) {
                               HasSubstr("obeys the coordinator of term 2"));
   EXPECT_THAT(Attach(6, /*term=*/1), obeys);
   EXPECT_THAT(Attach(6, /*term=*/2, /*holder=*/10), obeys);
-  // Its own may begin a new session, not an old one.
+  // Its own coordinator may begin a new session, but not an old one.
   EXPECT_THAT(Attach(4, /*term=*/2), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(Attach(5, /*term=*/2).ok(), true) << "the same, asked again";
 }
@@ -356,7 +356,7 @@ TEST_F(WorkerServiceTest, AnotherInputGivesAnotherResource) {
   EXPECT_EQ(runner_.made, 2);
   Pending after = Run(1, 2, "resource");
   Release(2);
-  // It runs for longer than what it was begun with is there for others.
+  // A running function keeps its resource after that is replaced for others.
   Release(1);
   ASSERT_OK(End(before));
   ASSERT_OK(End(after));
@@ -401,7 +401,7 @@ TEST_F(WorkerServiceTest, NoMoreRunAtOnceThanItHasThreads) {
   EXPECT_EQ(report.running[2].function, "f");
   Release(2);
   EXPECT_THAT(runner_.running, ElementsAre(1, 3)) << "in order";
-  // A cancelled one that waits lets the next pass.
+  // A waiting closure that is cancelled lets the next one pass.
   ASSERT_OK(Cancel(1, {4}));
   Poll();
   absl::StatusOr<RunReply> end = End(runs[3]);
@@ -425,7 +425,7 @@ TEST_F(WorkerServiceTest, WhatHasNotStartedIsGivenBackWhenItIsRecalled) {
   absl::StatusOr<RunReply> end = End(waits);
   ASSERT_OK(end);
   EXPECT_EQ(end->end, RunEnd::kCancelled);
-  // It has not come yet.
+  // Cancelled before it arrives.
   Pending late = Run(1, 4);
   end = End(late);
   ASSERT_OK(end);
@@ -447,7 +447,7 @@ TEST_F(WorkerServiceTest, ACancellationMayOvertakeItsClosure) {
   ASSERT_OK(end);
   EXPECT_EQ(end->end, RunEnd::kCancelled);
   EXPECT_TRUE(runner_.running.empty());
-  // Once.
+  // The cancellation applied only once.
   Pending again = Run(1, 1);
   EXPECT_THAT(runner_.running, ElementsAre(1));
   Release(1);
@@ -507,7 +507,7 @@ TEST_F(WorkerServiceTest, AWorkerThatLeavesGivesBackWhatItHas) {
                                   HasSubstr("worker/3 leaves")));
 }
 
-// What comes to a worker after it has said that it leaves.
+// What reaches a worker after it has announced that it is leaving.
 TEST_F(WorkerServiceTest, AWorkerThatHasLeftRunsNothingMore) {
   ASSERT_OK(Attach(1));
   service_.Leave();

@@ -19,8 +19,8 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
 
 }  // namespace
 
-// To append n bytes to A multiplies its CRC by x^(8n); the inversions that CRC
-// begins and ends with cancel out.
+// Appending n bytes to A multiplies its CRC by x^(8n); the inversions at the
+// start and end of each CRC cancel out.
 uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_bytes) {
   uint32_t factor = kOne;
   uint32_t power = kXToThe8;

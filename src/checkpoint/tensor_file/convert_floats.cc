@@ -17,16 +17,16 @@ absl::string_view Name(DType dtype) {
   return {name.data(), name.size()};
 }
 
-// A float from which a type of half the size is rounded as from `value` itself:
-// one that is not exact is odd, so that it is never half-way between two of
-// that type.
+// Rounds to a float from which rounding to a type of half the size gives the
+// same result as from `value` itself: an inexact result is made odd, so that it
+// is never half-way between two values of that type.
 float RoundToOdd(double value) {
   const auto nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) {
     return nearest;
   }
   auto bits = std::bit_cast<uint32_t>(nearest);
-  // The one nearer to 0, of a float and its neighbour.
+  // Of a float and its neighbour, the one nearer to 0.
   if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
   return std::bit_cast<float>(bits | 1);
 }

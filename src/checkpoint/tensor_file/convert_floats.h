@@ -1,5 +1,5 @@
-// Floating-point tensors as another floating type: f64, f32, f16 and bf16 to
-// one another, rounded to nearest, ties to even.
+// Converting tensors between floating-point types: f64, f32, f16 and bf16,
+// rounded to nearest, ties to even.
 #pragma once
 
 #include <map>
@@ -16,27 +16,28 @@ namespace capstan {
 
 bool IsFloat(DType dtype);
 
-// Writes the elements of `from` to `to`, which has room for as many; of any
-// alignment. Infinities and NaNs stay what they are. OutOfRange, naming it, for
-// a finite value that would become infinite: that is damage, not rounding.
-// Pure; both dtypes are floats.
+// Writes the elements of `from` to `to`, which has room for as many; any
+// alignment. Infinities and NaNs stay infinities and NaNs. OutOfRange, naming
+// the value, for a finite one that would become infinite: that is damage, not
+// rounding. Pure; both dtypes must be floats.
 absl::Status ConvertFloats(DType from_type, Bytes from, DType to_type,
                            MutableBytes to);
 
-// A source, some of whose tensors have another dtype. Must not outlive it.
+// Wraps a source and converts some of its tensors to another dtype. Must not
+// outlive the source.
 class ConvertedTensors final : public TensorSource {
  public:
   struct Conversion {
     DType from = DType::kF32;
     DType to = DType::kF32;
   };
-  // By the names of the tensors; others stay as they are.
+  // By tensor name; other tensors stay as they are.
   using Conversions = std::map<std::string, Conversion, std::less<>>;
 
   ConvertedTensors(const TensorSource& source, Conversions conversions)
       : source_(source), conversions_(std::move(conversions)) {}
 
-  // Besides the errors of the source those of ConvertFloats.
+  // Fails like the source or ConvertFloats.
   absl::Status Read(std::string_view tensor, const Take& take) const override;
 
  private:

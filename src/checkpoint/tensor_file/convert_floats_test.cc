@@ -62,7 +62,7 @@ TEST(ConvertFloatsTest, AFiniteValueDoesNotBecomeInfinite) {
   EXPECT_THAT(As<BFloat16>(FLT_MAX), StatusIs(kOutOfRange, HasSubstr("bf16")));
 }
 
-// By way of the nearest float it would be rounded twice.
+// Going through the nearest float would round twice.
 TEST(ConvertFloatsTest, DoublesAreRoundedOnce) {
   const double half = 1 + std::ldexp(1, -11);  // half-way between two f16
   EXPECT_EQ(As<Float16>(half)->bits, Float16(1.0f).bits);
@@ -78,7 +78,7 @@ TEST(ConvertFloatsTest, DoublesAreRoundedOnce) {
   EXPECT_EQ(As<BFloat16>(-1e-300)->bits, 0x8000);
 }
 
-// The result is the nearest of the neighbours, as found by comparing.
+// The result is the nearest of its neighbours, as found by comparing.
 template <typename To>
 void NearestIsTaken(uint64_t bits) {
   const auto value = std::bit_cast<double>(bits);

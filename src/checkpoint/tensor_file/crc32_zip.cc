@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little);
 constexpr size_t kStride = 8;
 using Tables = std::array<std::array<uint32_t, 256>, kStride>;
 
-// tables[k][b]: the CRC of byte b with k zeros behind it.
+// tables[k][b]: the CRC of byte b followed by k zeros.
 constexpr Tables MakeTables() {
   Tables tables{};
   for (uint32_t b = 0; b < 256; ++b) {

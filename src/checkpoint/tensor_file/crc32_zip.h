@@ -1,5 +1,5 @@
-// The CRC-32 of zip archives (reflected 0xEDB88320), which is not that of
-// Capstan's own files. Pure; thread-safe.
+// The CRC-32 of zip archives (reflected 0xEDB88320); Capstan's own files use a
+// different one. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Numbers as the files of a checkpoint have them: a fixed number of lower-case
-// hexadecimal digits, so that each number has one text only.
+// Numbers as written in the files of a checkpoint: a fixed number of lower-case
+// hexadecimal digits, so that each number has only one text.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace capstan {
 std::string Hex32(uint32_t value);
 std::string Hex64(uint64_t value);
 
-// The number whose text is `text`; nullopt if it is no such text.
+// The number whose text is `text`; nullopt if it is not the text of a number.
 std::optional<uint32_t> ParseHex32(std::string_view text);
 std::optional<uint64_t> ParseHex64(std::string_view text);
 

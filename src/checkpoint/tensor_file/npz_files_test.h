@@ -1,5 +1,5 @@
 // Zip archives for tests, well-formed or not: each part can be changed before
-// it is put together. Test-only.
+// the archive is assembled. Test-only.
 #pragma once
 
 #include <zlib.h>
@@ -26,7 +26,7 @@ void PutNumber(std::string& text, T value) {
   }
 }
 
-// Without header and checksum, as zip has it.
+// Deflates without header and checksum, as in zip.
 inline std::string Deflated(std::string_view plain) {
   z_stream stream = {};
   deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, 9,
@@ -42,7 +42,7 @@ inline std::string Deflated(std::string_view plain) {
   return text;
 }
 
-// A member as its headers have it; `data` is what is in the file.
+// A member as its headers describe it; `data` is what is in the file.
 struct RawMember {
   std::string name;
   std::string data;
@@ -52,9 +52,9 @@ struct RawMember {
   uint32_t stored_bytes = 0;
   uint32_t bytes = 0;
   std::string extra = {};       // in the directory
-  uint32_t offset_change = 0;   // of the place that the directory has
-  std::string local_name = {};  // if it is another
-  std::string descriptor = {};  // behind the data
+  uint32_t offset_change = 0;   // added to the offset in the directory
+  std::string local_name = {};  // if different
+  std::string descriptor = {};  // after the data
   uint16_t disk = 0;
 };
 
@@ -70,7 +70,7 @@ inline RawMember Member(const std::string& name, const std::string& plain,
   return member;
 }
 
-// What stands at the end.
+// The records at the end.
 struct RawEnd {
   uint16_t disk = 0;
   int count_change = 0;
@@ -133,7 +133,7 @@ inline std::string NpyOf(const Tensor& tensor) {
       .append(AsText(tensor.view().bytes()));
 }
 
-// Opens what `content` is, as a file in memory called "in".
+// Opens `content` as a file in memory called "in".
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view content) {
@@ -151,7 +151,7 @@ class MemoryFile {
   SimFileSystem files_;
 };
 
-// All of a tensor.
+// Reads a whole tensor.
 inline absl::StatusOr<Tensor> ReadWhole(const TensorFile& file,
                                         std::string_view name) {
   const FileTensor* found = file.Find(name);

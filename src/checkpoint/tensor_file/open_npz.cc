@@ -26,7 +26,7 @@ struct NpyMember {
 
 class NpzFile final : public TensorFile {
  public:
-  // As many members as tensors.
+  // `members` has one entry per tensor.
   NpzFile(std::unique_ptr<ReadableFile> file, std::string_view path,
           std::vector<FileTensor> tensors, std::vector<NpyMember> members)
       : TensorFile(path, std::move(tensors)),
@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<TensorFile>> Open(
   std::vector<FileTensor> tensors;
   std::vector<NpyMember> places;
   for (ZipMember& member : *members) {
-    // Not an array, so nobody can want it.
+    // Not an array.
     if (!member.name.ends_with(kSuffix)) continue;
     FileTensor& tensor = tensors.emplace_back();
     tensor.name.assign(member.name, 0, member.name.size() - kSuffix.size());

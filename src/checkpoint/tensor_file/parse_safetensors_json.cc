@@ -1,5 +1,5 @@
-// Event by event and not into a tree of values: a hostile header of 100 MB
-// would make a tree of gigabytes, and the grammar is small.
+// Parsed event by event and not into a tree of values: a hostile header of 100
+// MB would make a tree of gigabytes, and the grammar is small.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Where the parser is.
+// Where the parser is in the document.
 enum class Place {
   kStart,     // before the first {
   kTop,       // among the tensors
@@ -30,14 +30,14 @@ enum class Place {
   kEnd,
 };
 
-// The dtypes that there are, for messages.
+// All dtypes, for messages.
 std::string AllNames() {
   return absl::StrJoin(kAllDTypes, ", ", [](std::string* text, DType dtype) {
     text->append(SafetensorsName(dtype));
   });
 }
 
-// A tensor while it is described.
+// A tensor while it is being parsed.
 struct Description {
   std::string name;
   std::set<std::string> keys;
@@ -151,7 +151,7 @@ class SafetensorsHandler final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Stops with the error `why`, and says of which tensor.
+  // Stops with the error `why`, prefixed with the tensor.
   bool Stop(const std::string& why,
             absl::StatusCode code = absl::StatusCode::kDataLoss) {
     const bool inside = place_ == Place::kTensor || place_ == Place::kShape ||
@@ -201,7 +201,7 @@ class SafetensorsHandler final : public nlohmann::json_sax<Json> {
 
   const UnknownDTypes unknown_;
   Place place_ = Place::kStart;
-  std::string key_;  // the last one in this object; "" if none
+  std::string key_;  // the most recent one in this object; "" if none
   std::set<std::string> names_;
   Description tensor_;
   SafetensorsHeader header_;
@@ -212,11 +212,11 @@ class SafetensorsHandler final : public nlohmann::json_sax<Json> {
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(std::string_view json,
                                                        UnknownDTypes unknown) {
-  // The format wants it, and the parser would pass over a byte order mark.
+  // The format requires it, and the parser would skip a byte order mark.
   if (!json.starts_with('{')) {
     return absl::DataLossError("header: it does not begin with {");
   }
-  // The parser takes a NUL for the end, and would pass over what follows.
+  // The parser takes a NUL for the end, and would ignore what follows.
   if (json.find('\0') != json.npos) {
     return absl::DataLossError("header: it holds a NUL");
   }

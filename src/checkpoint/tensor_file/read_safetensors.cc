@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Elements are read as they are in memory.
+// Elements are read in their in-memory representation.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t kLengthBytes = sizeof(uint64_t);

@@ -15,10 +15,10 @@
 namespace capstan {
 namespace {
 
-// Bits of the flags that say that the data are not what the method says:
-// encrypted, patched, encrypted by strong means, the directory masked.
+// Flag bits that mean that the data is not plain stored or deflated data:
+// encrypted, patched, strongly encrypted, directory masked.
 constexpr uint16_t kHidden = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
-// No deflated byte becomes more of them.
+// Deflate's maximum expansion: output bytes per input byte.
 constexpr uint64_t kMostInflated = 1032;
 
 absl::Status Damaged(absl::string_view why) {
@@ -30,7 +30,7 @@ absl::Status InMember(const absl::Status& status, const std::string& name) {
   return WithContext(status, absl::StrCat("member ", Shown(name)));
 }
 
-// The little-endian number at `at`, of bytes that are there.
+// Reads the little-endian number at `at`, which must be within `text`.
 template <std::unsigned_integral T>
 T Get(std::string_view text, size_t at) {
   T value = 0;
@@ -56,11 +56,10 @@ struct EntryPlace {
   uint64_t begin = 0;
   uint64_t bytes = 0;
   uint64_t count = 0;  // of the members
-  uint64_t end = 0;    // what lies before must be the directory
+  uint64_t end = 0;    // where the directory must end
 };
 
-// What the zip64 record says, if there is one: a locator before `end` says
-// where.
+// Reads the zip64 record, if there is one: a locator before `end` says where.
 absl::StatusOr<std::optional<EntryPlace>> ReadEnd64(const ReadableFile& file,
                                                     uint64_t end) {
   if (end < kZipLocator64Bytes) return std::nullopt;
@@ -94,7 +93,7 @@ absl::StatusOr<EntryPlace> FindDirectory(const ReadableFile& file) {
   if (*size < kZipEndBytes) {
     return Damaged(absl::StrCat("it has ", *size, " bytes"));
   }
-  // A comment may follow.
+  // A comment may follow the record.
   const uint64_t tail_bytes = std::min(*size, kZipEndBytes + kZipLimit16);
   const absl::StatusOr<std::string> tail =
       ReadText(file, *size - tail_bytes, tail_bytes);
@@ -145,7 +144,7 @@ struct Entry {
   uint64_t header = 0;  // where the local header begins
 };
 
-// Replaces the numbers that had no room by those of the extra fields.
+// Replaces the numbers that did not fit with those of the extra fields.
 absl::Status ReadExtra64(std::string_view extra,
                          const std::vector<uint64_t*>& numbers) {
   if (numbers.empty()) return absl::OkStatus();
@@ -229,8 +228,8 @@ absl::StatusOr<Entry> ParseEntry(std::string_view& directory) {
   return entry;
 }
 
-// Finds the data of a member behind its local header, which must be one and be
-// of this member. Nothing may reach beyond `limit`.
+// Finds the data of a member after its local header, which must be valid and of
+// this member. Nothing may extend beyond `limit`.
 absl::Status PlaceData(const ReadableFile& file, uint64_t limit, Entry& entry) {
   ZipMember& member = entry.member;
   const uint64_t header_bytes = kZipLocalHeaderBytes + member.name.size();

@@ -5,11 +5,11 @@
 //   absl::StatusOr<Safetensors> model =
 //       ReadSafetensors(files, "model.safetensors");
 //
-// Every error names the file, and the tensor if it is about one. A file that is
-// read may come from anyone: nothing in it is believed before it is checked,
-// and what does not fit together is DataLoss, never undefined behaviour. The
-// format has no checksum: elements that were changed are not noticed.
-// The functions block; thread-safe as far as the FileSystem is.
+// Every error names the file, and the tensor if it concerns one. A file may
+// come from anyone: nothing in it is trusted before it is checked, and
+// inconsistent content is DataLoss, never undefined behaviour. The format has
+// no checksum: changed elements go unnoticed.
+// The functions block; they are as thread-safe as the FileSystem.
 #pragma once
 
 #include <cstdint>
@@ -28,62 +28,62 @@
 
 namespace capstan {
 
-// A tensor to be written. The memory is the caller's.
+// A tensor to be written. The caller owns the memory.
 struct NamedTensor {
   std::string name;
   TensorView view;
 };
 
-// What a file holds. The tensors are in the order of their data.
+// The content of a file. The tensors are in the order of their data.
 struct Safetensors {
   std::map<std::string, std::string> metadata;
   std::vector<std::string> names;
   std::vector<Tensor> tensors;  // as many as names
 
-  // The tensor of that name; null if there is none. Lives as long as this.
+  // Null if there is no tensor of that name. Valid as long as this object.
   const Tensor* Find(std::string_view name) const;
 };
 
-// Makes `path` a file of `tensors`, atomically and durably: as ReplaceFile,
-// with the same `path`.tmp, but without the file in memory. Tensors of wider
-// elements come first, so that all are aligned; otherwise the order is kept.
-// InvalidArgument for a name that is empty, reserved, there twice or not
-// UTF-8, and for a bool that is neither 0 nor 1; ResourceExhausted if names
-// and metadata are larger than the format allows.
+// Makes `path` a file of `tensors`, atomically and durably: like ReplaceFile,
+// with the same `path`.tmp, but without holding the file in memory. Tensors of
+// wider elements come first, so that all are aligned; otherwise the order is
+// kept. InvalidArgument for a name that is empty, reserved, duplicate or not
+// UTF-8, and for a bool that is neither 0 nor 1; ResourceExhausted if names and
+// metadata are larger than the format allows.
 absl::Status WriteSafetensors(
     FileSystem& files, std::string_view path,
     std::span<const NamedTensor> tensors,
     const std::map<std::string, std::string>& metadata = {});
 
-// Reads all of a file into memory. NotFound if there is none; DataLoss if it
-// is cut or does not fit together; InvalidArgument for a dtype or a shape that
-// Capstan does not have; ResourceExhausted if its header is larger than
+// Reads a whole file into memory. NotFound if it does not exist; DataLoss if it
+// is truncated or inconsistent; InvalidArgument for a dtype or a shape that
+// Capstan does not support; ResourceExhausted if its header is larger than
 // kMaxSafetensorsHeader or there is not enough memory.
 absl::StatusOr<Safetensors> ReadSafetensors(const FileSystem& files,
                                             std::string_view path);
 
-// A file that is read tensor by tensor. Thread-safe, as ReadableFile. Must not
-// outlive the FileSystem.
+// A file that is read tensor by tensor. As thread-safe as ReadableFile. Must
+// not outlive the FileSystem.
 class SafetensorsFile {
  public:
-  // Reads and checks the header. Fails as ReadSafetensors.
+  // Reads and checks the header. Fails like ReadSafetensors.
   static absl::StatusOr<SafetensorsFile> Open(const FileSystem& files,
                                               std::string_view path);
-  // The same of a file that is open; `path` is how errors call it. Entries of
-  // unknown dtypes that are kept must not be read.
+  // The same for an open file; errors call it `path`. Entries of unknown dtypes
+  // that are kept must not be read.
   static absl::StatusOr<SafetensorsFile> Open(
       std::unique_ptr<ReadableFile> file, std::string_view path,
       UnknownDTypes unknown = UnknownDTypes::kRefuse);
 
   const SafetensorsHeader& header() const { return header_; }
 
-  // One of header().entries. DataLoss if the file became shorter or a bool is
-  // neither 0 nor 1; ResourceExhausted if there is not enough memory.
+  // Reads one of header().entries. DataLoss if the file became shorter or a
+  // bool is neither 0 nor 1; ResourceExhausted if there is not enough memory.
   absl::StatusOr<Tensor> Read(const SafetensorsEntry& entry) const;
 
-  // Fills `buffer` with the bytes of such an entry from `offset` on, which it
-  // must have. DataLoss if the file became shorter; errors do not name it, and
-  // bools are not looked at.
+  // Fills `buffer` with the bytes of an entry from `offset` on; the entry must
+  // have that many. DataLoss if the file became shorter; errors do not name the
+  // file, and bools are not checked.
   absl::Status ReadPart(const SafetensorsEntry& entry, uint64_t offset,
                         MutableBytes buffer) const;
 

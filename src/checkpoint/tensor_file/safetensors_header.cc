@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kAlignment = 8;
 
-// `text` in quotes, as JSON has it.
+// `text` as a JSON string.
 absl::StatusOr<std::string> Quoted(std::string_view what,
                                    std::string_view text) {
   try {

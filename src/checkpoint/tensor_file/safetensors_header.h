@@ -22,13 +22,13 @@
 
 namespace capstan {
 
-// The most that N may be, which is what the reference implementation takes.
+// The largest N allowed, which is the limit of the reference implementation.
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-// The key that is no tensor.
+// The one key that is not a tensor's name.
 inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
 
-// Where a tensor is: the bytes [begin, end) behind the header.
+// Where a tensor is: the bytes [begin, end) after the header.
 struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::kF32;
@@ -47,27 +47,29 @@ struct SafetensorsHeader {
 };
 
 // The first bytes of a file: N and the JSON, padded with spaces so that the
-// data begin at a multiple of 8. InvalidArgument, naming the tensor or the key,
-// if a text is not UTF-8; ResourceExhausted if it is larger than the limit.
+// data begins at a multiple of 8. InvalidArgument, naming the tensor or the
+// key, if a string is not UTF-8; ResourceExhausted if the header is larger than
+// the limit.
 absl::StatusOr<std::string> EncodeSafetensorsHeader(
     const SafetensorsHeader& header);
 
-// What the JSON of a file says, before any of it is believed: the tensors in
-// the order in which they are described, their places unchecked. DataLoss,
-// saying where, if it is not such JSON; InvalidArgument, naming the tensor, for
-// a dtype that Capstan does not have, unless it is to be kept as unreadable, or
-// a shape that is too large. Takes no more memory than a few times the text.
+// Parses the JSON of a file and trusts nothing in it yet: returns the tensors
+// in the order in which they are described, their positions unchecked.
+// DataLoss, saying where, if it is not such JSON; InvalidArgument, naming the
+// tensor, for a dtype that Capstan does not support, unless it is to be kept as
+// unreadable, or a shape that is too large. Takes at most a few times the
+// memory of the text.
 enum class UnknownDTypes { kRefuse, kKeep };
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsJson(
     std::string_view json, UnknownDTypes unknown = UnknownDTypes::kRefuse);
 
-// Brings the entries into the order of their data. DataLoss, naming the
-// tensor, unless each that can be read has the size of its dtype and shape and
-// they fill [0, data_size) without hole or overlap.
+// Sorts the entries by the order of their data. DataLoss, naming the tensor,
+// unless each readable entry has the size of its dtype and shape and the
+// entries fill [0, data_size) without gaps or overlaps.
 absl::Status PlaceSafetensors(std::vector<SafetensorsEntry>& entries,
                               uint64_t data_size);
 
-// "F32" of kF32, and so on.
+// "F32" for kF32, and so on.
 std::string_view SafetensorsName(DType dtype);
 
 }  // namespace capstan

@@ -27,7 +27,7 @@ SafetensorsEntry Entry(std::string name, uint64_t begin, uint64_t end) {
           .end = end};
 }
 
-// The JSON of a file with one tensor, whose description is `text`.
+// The JSON of a file with one tensor described by `text`.
 std::string TensorJson(std::string_view text) {
   return "{\"w\":{" + std::string(text) + "}}";
 }

@@ -1,4 +1,4 @@
-// Files that are damaged, or made to do damage.
+// Files that are damaged, or crafted to do damage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class SafetensorsHostileTest : public ::testing::Test {
     return ReadSafetensors(files_, "m");
   }
 
-  // A file with three tensors.
+  // A valid file with three tensors.
   std::string Good() {
     const std::vector<NamedTensor> tensors = {
         {"w", weights_.view()}, {"ids", ids_.view()}, {"on", on_.view()}};
@@ -37,7 +37,7 @@ class SafetensorsHostileTest : public ::testing::Test {
     return ReadFile(files_, "m", kMostBytes).value();
   }
 
-  // `json` with its length before it and `data` behind.
+  // `json` preceded by its length and followed by `data`.
   static std::string File(const std::string& json, const std::string& data) {
     std::string length;
     for (size_t i = 0; i < 8; ++i) {
@@ -63,8 +63,8 @@ TEST_F(SafetensorsHostileTest, EveryTruncationIsAnError) {
   EXPECT_THAT(Read(good + "x"), StatusIs(kDataLoss));
 }
 
-// The header has no checksum, so a name or a text may change; what it says of
-// the data may not.
+// The header has no checksum, so a name or a metadata text may change; its
+// description of the data may not.
 TEST_F(SafetensorsHostileTest, EveryFlippedBitOfTheHeader) {
   const std::string good = Good();
   const size_t data = ids_.view().bytes().size() +

@@ -26,7 +26,7 @@ using absl::StatusCode::kInvalidArgument;
 
 Tensor Weights() { return Tensor::FromValues({1, 2}, {1.0f, 2.5f}); }
 
-// What PyPI's safetensors 0.8 makes of the same tensors.
+// The output of PyPI's safetensors 0.8 for the same tensors.
 TEST(SafetensorsTest, Golden) {
   const Tensor weights = Weights();
   const Tensor ids = Tensor::FromValues<int64_t>({1}, {3});
@@ -139,7 +139,7 @@ TEST(SafetensorsTest, RefusesBoolsThatAreNone) {
               StatusIs(kInvalidArgument, HasSubstr("\"w\"")));
 }
 
-// Whatever fails, and wherever the power goes: the old file or the new one.
+// Whatever fails, and whenever the power fails: the old file or the new one.
 TEST(SafetensorsTest, IsReplacedAtomically) {
   const Tensor old_value = Weights();
   const Tensor new_value = Tensor::FromValues<int64_t>({2}, {1, 2});
@@ -171,7 +171,7 @@ TEST(SafetensorsTest, LeavesNoTemporaryFile) {
   SimFileSystem files;
   const Tensor weights = Weights();
   const std::vector<NamedTensor> tensors = {{"w", weights.view()}};
-  // What a crash left does not hinder.
+  // Leftovers of a crash do not get in the way.
   ASSERT_OK(files.CreateForWrite("m.tmp", IfExists::kFail));
   ASSERT_OK(WriteSafetensors(files, "m", tensors));
   EXPECT_THAT(files.List(""), IsOkAndHolds(ElementsAre("m")));

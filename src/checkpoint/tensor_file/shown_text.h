@@ -1,5 +1,5 @@
-// Text of a file as it may stand in an error: whoever wrote the file may be an
-// enemy, and the error ends up on a terminal.
+// Text from a file, made safe for an error message: whoever wrote the file may
+// be an attacker, and the error ends up on a terminal.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace capstan {
 
-// In quotes, escaped, and its beginning only if it is long.
+// Quoted, escaped, and truncated if it is long.
 inline std::string Shown(std::string_view text) {
   constexpr size_t kMostShown = 200;
   const absl::string_view shown(text.data(), std::min(text.size(), kMostShown));

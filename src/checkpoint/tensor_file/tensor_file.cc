@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensorFile(
                ? OpenNpz(std::move(file), path)
                : OpenSafetensors(std::move(file), path);
   } catch (const std::exception&) {
-    // A list of tensors for which there is no memory.
+    // There may not be enough memory for the list of tensors.
     return WithContext(StatusOfCurrentException(),
                        absl::StrCat("read \"", ToAbsl(path), "\""));
   }

@@ -1,8 +1,9 @@
 // A file of named tensors that anyone may have written, read piece by piece.
 //
-// Functions block. Errors name the file, and the tensor if it is about one.
-// What does not fit together is DataLoss; InvalidArgument is for what Capstan
-// does not have. A tensor of such a dtype is listed, and only reading it fails.
+// Functions block. Errors name the file, and the tensor if they concern one.
+// Inconsistent content is DataLoss; InvalidArgument is for what Capstan does
+// not support. A tensor of an unsupported dtype is listed, and only reading it
+// fails.
 #pragma once
 
 #include <functional>
@@ -20,11 +21,11 @@ namespace capstan {
 
 class TensorFile : public TensorSource {
  public:
-  // As errors call it.
+  // The name used in errors.
   const std::string& path() const { return path_; }
-  // Each name once.
+  // Each name occurs once.
   const std::vector<FileTensor>& tensors() const { return tensors_; }
-  // Null if there is none. Lives as long as this.
+  // Null if there is none. Valid as long as this object.
   const FileTensor* Find(std::string_view tensor) const;
 
   // NotFound if there is no such tensor, InvalidArgument if it is unreadable.
@@ -33,8 +34,8 @@ class TensorFile : public TensorSource {
  protected:
   TensorFile(std::string_view path, std::vector<FileTensor> tensors);
 
-  // As Read, of tensors()[index], but for the context of errors and for what
-  // bools are.
+  // Like Read, of tensors()[index], but errors have no context and bools are
+  // not checked.
   virtual absl::Status ReadTensor(size_t index, const Take& take) const = 0;
 
  private:
@@ -45,17 +46,17 @@ class TensorFile : public TensorSource {
 
 enum class TensorFormat { kSafetensors, kNpz };
 
-// By the suffix, .safetensors or .npz. InvalidArgument for another.
+// Chosen by the suffix, .safetensors or .npz. InvalidArgument for any other.
 absl::StatusOr<TensorFormat> TensorFormatOf(std::string_view path);
 
-// Reads which tensors `file` has; `path` is how errors call it.
+// Reads which tensors `file` has; errors call it `path`.
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensorFile(
     std::unique_ptr<ReadableFile> file, std::string_view path,
     TensorFormat format);
 
-// The same of one format. NumPy's .npz is a zip archive of .npy files, whose
-// checksums are compared; other members are ignored. An array in Fortran order
-// is in memory as a whole while it is read.
+// The same for one format. NumPy's .npz is a zip archive of .npy files, whose
+// checksums are verified; other members are ignored. An array in Fortran order
+// is held in memory as a whole while it is read.
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenSafetensors(
     std::unique_ptr<ReadableFile> file, std::string_view path);
 absl::StatusOr<std::unique_ptr<TensorFile>> OpenNpz(

@@ -24,7 +24,7 @@ using testing::ReadWhole;
 using testing::StatusIs;
 using testing::ZipOf;
 
-// More than one piece, and not a multiple of it.
+// More than one piece, and not a multiple of a piece.
 Tensor Large(DType dtype) {
   Tensor tensor = Tensor::Zeros(dtype, {400'001});
   uint32_t state = 1;
@@ -118,7 +118,7 @@ TEST(TensorFileTest, AnEmptyArchiveHasNoTensors) {
                        AllOf(HasSubstr("\"in\""), HasSubstr("\"a\""))));
 }
 
-// A tensor of a type that Capstan does not have, beside one of which it has.
+// A tensor of an unsupported type beside one of a supported type.
 TEST(TensorFileTest, WhatCannotBeReadIsInNobodysWay) {
   const Tensor w = Tensor::FromValues({2}, {1.0f, 2.0f});
   std::string text = NpyOf(Tensor::Zeros(DType::kI64, {2}));
@@ -221,7 +221,7 @@ TEST(TensorFileTest, FormatsAreKnownByTheirSuffix) {
                        AllOf(HasSubstr("'a.npz.tmp'"), HasSubstr(".npz"))));
 }
 
-// As if there were no memory for what is to be read.
+// Simulates a lack of memory while reading.
 class HungryFile final : public ReadableFile {
  public:
   absl::StatusOr<size_t> ReadAt(uint64_t /*offset*/,

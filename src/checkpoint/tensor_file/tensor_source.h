@@ -1,5 +1,5 @@
 // Where the elements of named tensors come from, piece by piece: a file of a
-// checkpoint, or one that another program has written.
+// checkpoint, or a file that another program has written.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct FileTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  // Why its elements cannot be read, if Capstan does not have their type; then
-  // dtype and shape say nothing.
+  // Why its elements cannot be read, if Capstan does not support their type;
+  // dtype and shape mean nothing then.
   std::string unreadable = {};
 };
 
@@ -28,11 +28,11 @@ class TensorSource {
  public:
   virtual ~TensorSource() = default;
 
-  // Reads all of a tensor once, piece by piece in order, and gives each piece
-  // to `take` with its offset; `take` may fail, which ends it. A piece is of
-  // whole elements, and a few MiB at most. What was given is to be used only if
-  // this is OK: DataLoss may come at the end, as that is where checksums are
-  // compared. Errors name the file and the tensor.
+  // Reads a whole tensor once, piece by piece in order, and passes each piece
+  // to `take` with its offset; if `take` fails, reading stops. A piece consists
+  // of whole elements and is at most a few MiB. Use the pieces only if the
+  // result is OK: DataLoss may come at the end, where checksums are compared.
+  // Errors name the file and the tensor.
   using Take = std::function<absl::Status(uint64_t offset, Bytes piece)>;
   virtual absl::Status Read(std::string_view tensor,
                             const Take& take) const = 0;

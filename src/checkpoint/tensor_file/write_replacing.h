@@ -1,4 +1,5 @@
-// Writing a file piece by piece that is there whole or not at all. Blocks.
+// Writing a file piece by piece so that it appears completely or not at all.
+// Blocks.
 #pragma once
 
 #include <functional>
@@ -9,8 +10,8 @@
 
 namespace capstan {
 
-// As ReplaceFile, with the same `path`.tmp, but what is in the file is what
-// `write` appends. If that fails, the old file is left.
+// Like ReplaceFile, with the same `path`.tmp, but the content is what `write`
+// appends. If that fails, the old file is kept.
 absl::Status WriteReplacing(
     FileSystem& files, std::string_view path,
     const std::function<absl::Status(WritableFile& file)>& write);

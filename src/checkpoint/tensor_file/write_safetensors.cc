@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Elements are written as they are in memory.
+// Elements are written in their in-memory representation.
 static_assert(std::endian::native == std::endian::little);
 
 absl::Status CheckTensor(const NamedTensor& tensor,
@@ -32,7 +32,7 @@ absl::Status CheckTensor(const NamedTensor& tensor,
   return refuse("a bool that is neither 0 nor 1");
 }
 
-// The tensors in the order in which they are written.
+// The tensors in the order of the file.
 std::vector<const NamedTensor*> InOrder(std::span<const NamedTensor> tensors) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> MakeHeader(
     const std::optional<uint64_t> end =
         CheckedAdd(begin, tensor->view.bytes().size());
     if (!end) {
-      // Only if views share memory: no machine has as much.
+      // Only possible if views share memory: no machine has that much.
       return absl::ResourceExhaustedError("more than 2^64 bytes of tensors");
     }
     header.entries.push_back({.name = tensor->name,

@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// Read at a time, of what is deflated.
+// How many compressed bytes to read at a time.
 constexpr size_t kInputBytes = size_t{64} << 10;
 // zlib counts in 32 bits.
 constexpr size_t kMostAtOnce = size_t{1} << 30;

@@ -13,7 +13,7 @@ namespace {
 constexpr uint16_t kVersion = 20;
 constexpr uint16_t kVersion64 = 45;
 constexpr uint16_t kNamesAreUtf8 = 1 << 11;
-// The first day that there is: archives of the same values are the same.
+// The earliest date possible: archives of the same values are identical.
 constexpr uint16_t kDate = 1 << 5 | 1;
 
 template <std::unsigned_integral T>
@@ -30,13 +30,13 @@ uint16_t Cut16(uint64_t value) {
   return static_cast<uint16_t>(std::min(value, kZipLimit16));
 }
 
-// What both headers of a member begin with, from the version on.
+// The fields that both headers of a member share, from the version on.
 void PutMember(std::string& text, uint16_t version, std::string_view name,
                uint64_t bytes, uint32_t crc32, size_t extra) {
   Put(text, version);
   Put(text, kNamesAreUtf8);
   Put(text, kZipStored);
-  Put(text, uint16_t{0});  // at midnight
+  Put(text, uint16_t{0});  // time: midnight
   Put(text, kDate);
   Put(text, crc32);
   Put(text, Cut32(bytes));
@@ -112,7 +112,7 @@ absl::Status ZipWriter::Finish() {
   std::string text;
   if (count >= kZipLimit16 || size >= kZipLimit32 || begin >= kZipLimit32) {
     Put(text, kZipEnd64);
-    Put(text, uint64_t{kZipEnd64Bytes - 12});  // behind this number
+    Put(text, uint64_t{kZipEnd64Bytes - 12});  // bytes after this field
     Put(text, kVersion64);
     Put(text, kVersion64);
     Put(text, uint32_t{0});

@@ -19,12 +19,12 @@ class ZipWriter {
   // Writes to `file`, which is new and must outlive this.
   explicit ZipWriter(WritableFile& file) : file_(file) {}
 
-  // Begins a member of `bytes` bytes with the checksum `crc32`. Its data follow
-  // by Append. FailedPrecondition if the one before is not complete.
+  // Begins a member of `bytes` bytes with the checksum `crc32`. Its data
+  // follows by Append. FailedPrecondition if the previous member is incomplete.
   absl::Status Begin(std::string_view name, uint64_t bytes, uint32_t crc32);
   absl::Status Append(Bytes data);
 
-  // The directory, after the last member.
+  // Writes the directory, after the last member.
   absl::Status Finish();
 
  private:
@@ -40,7 +40,7 @@ class ZipWriter {
 
   WritableFile& file_;
   uint64_t written_ = 0;  // bytes of the archive
-  uint64_t missing_ = 0;  // bytes of the last member
+  uint64_t missing_ = 0;  // bytes still to come of the last member
   std::vector<Member> members_;
 };
 

@@ -1,6 +1,6 @@
-// Reads numbers from text, the short ones fast. Each ends before a character
-// that is no part of a number, which must be there. Inline, as they are most of
-// what reading a file costs.
+// Reads numbers from text, with a fast path for short ones. Each number ends
+// before a character that is not part of it, which must exist. Inline, because
+// this is most of the cost of reading a file.
 #pragma once
 
 #include <fast_float/fast_float.h>
@@ -14,7 +14,8 @@ namespace capstan {
 
 inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// The digits at `p` as a number, if they are few enough; moves behind them.
+// Reads the digits at `p` as a number, if there are few enough; moves past
+// them.
 inline std::uint64_t ReadDigits(const char*& p) {
   // 19 digits always fit.
   std::uint64_t value = 0;
@@ -25,10 +26,10 @@ inline std::uint64_t ReadDigits(const char*& p) {
   return value;
 }
 
-// A number at `p`; null if there is none.
+// Reads a number at `p`; null if there is none.
 inline const char* ReadFloat(const char* p, const char* limit, float& value) {
-  // Up to 7 digits and the powers of ten here are floats without rounding, so
-  // that one division rounds once, and right. Most numbers are so short.
+  // Up to 7 digits and the powers of ten here are exact as floats, so a single
+  // division rounds once, and correctly. Most numbers are this short.
   constexpr std::array<float, 8> kPowers = {1,   1e1, 1e2, 1e3,
                                             1e4, 1e5, 1e6, 1e7};
   const bool negative = *p == '-';
@@ -56,7 +57,7 @@ inline const char* ReadFloat(const char* p, const char* limit, float& value) {
   return result.ec == std::errc() ? result.ptr : nullptr;
 }
 
-// An integer at `p`; null if there is none, or perhaps too large a one.
+// Reads an integer at `p`; null if there is none, or it may be too large.
 inline const char* ReadInteger(const char* p, std::int64_t& value) {
   const bool negative = *p == '-';
   if (negative) ++p;

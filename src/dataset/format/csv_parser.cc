@@ -27,7 +27,7 @@ bool EndsField(const char* p, char delimiter) {
   return *p == delimiter || *p == '\n' || (*p == '\r' && p[1] == '\n');
 }
 
-// Without blanks around it.
+// Strips the blanks around `text`.
 std::string_view Strip(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -126,7 +126,7 @@ Progress CsvParser::Parse(std::string_view text, bool last,
 }
 
 CsvParser::RowEnd CsvParser::ParseRow(const char*& p, const char* limit) {
-  // The usual ones are constants, which spares their comparison a load.
+  // The usual delimiters are constants, which saves a load per comparison.
   if (plan_->delimiter == ',') return ParseFields<','>(p, limit);
   if (plan_->delimiter == '\t') return ParseFields<'\t'>(p, limit);
   return ParseFields<'\0'>(p, limit);
@@ -192,7 +192,7 @@ CsvParser::RowEnd CsvParser::ParseFields(const char*& p, const char* limit) {
     if (!done && !ParseSlowly(field, i, p, limit)) {
       return GoPast(begin, limit, p);
     }
-    // What ends the field: a delimiter, but after the last.
+    // Every field but the last must end with a delimiter.
     if (i + 1 < count) {
       if (*p == delimiter) {
         ++p;
@@ -316,7 +316,7 @@ Progress CsvParser::Scan(std::string_view text, bool last, std::uint64_t offset,
     }
     if (end == nullptr) {
       if (!last) break;
-      // Parse says what is wrong with it.
+      // Parse reports what is wrong with it.
       end = limit;
     }
     starts.push_back(offset + static_cast<std::uint64_t>(p - text.data()));

@@ -14,8 +14,8 @@ namespace capstan {
 
 class CsvParser final : public RecordParser {
  public:
-  // For a file whose first line is a header, or for one that has none. `listed`
-  // is the plan of the options.
+  // For files with a header (`header`) or without one. `listed` is the plan of
+  // the options.
   CsvParser(std::shared_ptr<const CsvPlan> listed, bool header);
 
   Progress Begin(std::string_view text, bool last) override;
@@ -31,15 +31,15 @@ class CsvParser final : public RecordParser {
  private:
   enum class RowEnd { kGood, kNeedMore, kBad };
 
-  // Parses the row at `p`, which must not be empty, and moves behind it. Text
-  // up to `limit` may be read, where a line ends.
+  // Parses the row at `p`, which must not be empty, and moves past it. May read
+  // text up to `limit`, where a line ends.
   RowEnd ParseRow(const char*& p, const char* limit);
   template <char kDelimiter>
   RowEnd ParseFields(const char*& p, const char* limit);
-  // After a field that cannot be read: moves `p` behind the row that it is in,
-  // if that ends before `limit`.
+  // After a field that cannot be read: moves `p` past the field's row, if that
+  // ends before `limit`.
   RowEnd GoPast(const char* begin, const char* limit, const char*& p);
-  // One field, and moves to what ends it; false: reason_ says why not.
+  // Parses one field and moves to what ends it; on false, reason_ says why not.
   bool ParseSlowly(const CsvField& field, std::size_t number, const char*& p,
                    const char* limit);
   bool Store(const CsvField& field, std::size_t number, std::string_view text);
@@ -48,7 +48,7 @@ class CsvParser final : public RecordParser {
   std::shared_ptr<const CsvPlan> plan_;  // of the file, after Begin
   const bool header_;
 
-  // Of the row that is parsed.
+  // Of the row being parsed.
   std::vector<std::byte*> columns_;
   std::string reason_;
   std::string scratch_;

@@ -94,7 +94,7 @@ CsvField FieldOf(const CsvColumn& column, const Layout& layout) {
   return field;
 }
 
-// The listed columns, each with its place in the row of its output.
+// The listed columns, each with its offset in the row of its output.
 std::vector<CsvField> FieldsOf(const std::vector<CsvColumn>& columns,
                                const Layout& layout) {
   std::vector<std::size_t> taken(layout.size(), 0);
@@ -177,7 +177,7 @@ void CheckOptions(const CsvOptions& options) {
 
 float CsvField::Finish(float x) const {
   if (log1p) {
-    // Beyond 1, adding 1 loses less than the logarithm's own rounding does, and
+    // Above 1, adding 1 loses less than the logarithm's own rounding does, and
     // std::log is several times as fast.
     x = x >= 1 ? std::log(1 + x) : x > 0 ? std::log1p(x) : std::fabs(x) * 0;
   }

@@ -1,4 +1,4 @@
-// What is to be done with each column of a CSV file, worked out once.
+// What to do with each column of a CSV file, worked out once.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace capstan {
 
-// x mod a divisor that is known beforehand, by multiplication.
+// x mod a divisor known in advance, by multiplication.
 class Modulo {
  public:
   explicit Modulo(std::uint64_t divisor = 1)
       : divisor_(divisor), inverse_(~std::uint64_t{0} / divisor) {}
 
   std::uint64_t operator()(std::uint64_t x) const {
-    // The inverse is at most 1 less than 2^64 / divisor, and so the quotient at
+    // The inverse is at most 1 less than 2^64 / divisor, so the quotient is at
     // most 1 too small.
     __extension__ using Wide = unsigned __int128;
     const auto quotient =
@@ -43,7 +43,7 @@ struct CsvField {
   std::size_t row_offset = 0;  // bytes, in the row of that column
 
   bool has_missing = false;
-  float missing_float = 0;  // after all that is done to it
+  float missing_float = 0;  // after all processing
   std::int64_t missing_integer = 0;
   bool log1p = false;
   bool scale = false;
@@ -57,24 +57,24 @@ struct CsvField {
   bool has_unknown = false;
   std::int64_t unknown = 0;
 
-  // What a number becomes: log(1 + max(x, 0)), (x - mean) / stddev.
+  // Applies what the options ask for: log(1 + max(x, 0)), (x - mean) / stddev.
   float Finish(float x) const;
 };
 
 struct CsvPlan {
   char delimiter = ',';
   char quote = '"';
-  std::vector<CsvField> fields;  // in the order of the file
+  std::vector<CsvField> fields;  // in file order
   std::shared_ptr<const Layout> layout;
 };
 
-// The plan for files that have the listed columns and no others: all files
-// without a header. Throws kInvalidArgument for options that make no sense,
-// naming the column.
+// The plan for files that have exactly the listed columns: all files without a
+// header. Throws kInvalidArgument for invalid options, naming the column.
 CsvPlan PlanCsv(const CsvOptions& options);
 
 // The plan for a file with this header. `listed` is the plan of the options.
-// Throws kInvalidArgument for a column that the file has not, or has twice.
+// Throws kInvalidArgument for a column that the file does not have, or has
+// twice.
 CsvPlan PlanCsv(const CsvPlan& listed, const std::vector<std::string>& header);
 
 }  // namespace capstan

@@ -27,7 +27,8 @@ const char* FindRecordEnd(const char* p, const char* limit, char delimiter,
                           char quote) {
   while (true) {
     if (quote != '\0' && *p == quote) {
-      // As a field ends with its quote, doubled ones look like two fields.
+      // A doubled quote looks like the end of one quoted stretch and the start
+      // of another, which gives the same record end.
       const auto* end = static_cast<const char*>(
           memchr(p + 1, quote, static_cast<std::size_t>(limit - p - 1)));
       if (end == nullptr) return nullptr;

@@ -9,8 +9,8 @@
 
 namespace capstan {
 
-// The first `a` or '\n' at or behind `p`. There must be one; 7 bytes behind it
-// are read, too.
+// The first `a` or '\n' at or after `p`. There must be one; up to 7 bytes past
+// it are read, too.
 inline const char* FindEither(const char* p, char a) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHigh = 0x8080808080808080;
@@ -22,8 +22,8 @@ inline const char* FindEither(const char* p, char a) {
     if constexpr (std::endian::native == std::endian::big) {
       word = __builtin_bswap64(word);
     }
-    // The lowest byte that is zero has its high bit set; higher ones may have
-    // it by a carry.
+    // The lowest zero byte has its high bit set; higher bytes may have it
+    // because of a carry.
     const std::uint64_t x = word ^ as;
     const std::uint64_t y = word ^ ends;
     const std::uint64_t found =
@@ -33,13 +33,13 @@ inline const char* FindEither(const char* p, char a) {
   }
 }
 
-// How many bytes of the start of a file only say that it is UTF-8, which some
-// programs put in front of the text: 3 or none.
+// The size of a UTF-8 byte order mark, which some programs write at the start
+// of a file: 3, or 0 if there is none.
 inline std::size_t ByteOrderMarkSize(std::string_view text) {
   return text.starts_with("\xef\xbb\xbf") ? 3 : 0;
 }
 
-// Whether a line that begins at `p` is empty; moves behind it if so.
+// Whether the line that begins at `p` is empty; moves past it if so.
 inline bool SkipEmptyLine(const char*& p) {
   if (*p == '\n') {
     ++p;
@@ -52,18 +52,18 @@ inline bool SkipEmptyLine(const char*& p) {
   return false;
 }
 
-// The text in quotes that begins at `p`, with doubled quotes made single, and
-// moves behind the closing quote. False if that is not before `limit`.
+// Reads the quoted text that begins at `p`, with doubled quotes made single,
+// and moves past the closing quote. False if that is not before `limit`.
 bool ReadQuoted(const char*& p, const char* limit, char quote,
                 std::string& text);
 
-// Where the record that begins at `p` ends: behind its '\n'. Null if that is
-// not before `limit`, as a quote is open.
+// Where the record that begins at `p` ends: after its '\n'. Null if that is not
+// before `limit` because a quote is open.
 const char* FindRecordEnd(const char* p, const char* limit, char delimiter,
                           char quote);
 
-// Behind the last '\n' of the text, or null. At the end of the file the byte
-// behind the text, which must be a '\n', counts.
+// The position after the last '\n' of the text, or null. At the end of the file
+// the byte after the text, which must be a '\n', counts.
 const char* FindLimit(std::string_view text, bool last);
 
 }  // namespace capstan

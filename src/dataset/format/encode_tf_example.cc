@@ -46,7 +46,7 @@ std::string EncodeFeature(std::string_view name, const Tensor& tensor) {
                   Cat("a tf.Example holds f32, i64 and u8, and \"", name,
                       "\" is ", NameOf(tensor.dtype())));
   }
-  // Packed numbers are one field of the list, and so are the bytes.
+  // Packed numbers are one field of the list, and so is the bytes value.
   std::string items;
   AppendField(1, values, items);
   std::string feature;

@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-// The table goes before the recipe that it needs.
+// The table is destroyed before the recipe that it needs.
 struct Opened {
   RecipePtr recipe;
   std::shared_ptr<const Table> table;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;
 
-// The next bytes of a header; zeros where the file has none, and false.
+// Reads the next bytes of a header; false if the file ends first, with zeros in
+// place of the missing bytes.
 template <std::size_t kSize>
 bool ReadBytes(InputStream& file, std::array<std::uint8_t, kSize>& bytes) {
   return ValueOrThrow(file.Read(std::as_writable_bytes(std::span(bytes)))) ==
@@ -54,7 +55,7 @@ Shape ReadHeader(const std::string& path, InputStream& file) {
   return *shape;
 }
 
-// The whole file as a tensor of u8.
+// Reads the whole file as a tensor of u8.
 Tensor ReadIdx(const std::string& path) {
   const auto file = ValueOrThrow(InputStream::Open(path));
   const Shape shape = ReadHeader(path, *file);

@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<std::string>> MatchFiles(
   }
   globfree(&found);
   if (result == 0 || result == GLOB_NOMATCH) {
-    // Their order in glob depends on the locale.
+    // glob's order depends on the locale.
     std::sort(paths.begin(), paths.end());
     if (!paths.empty()) return paths;
     return absl::NotFoundError(Cat("no file matches \"", pattern, "\""));

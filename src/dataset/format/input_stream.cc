@@ -18,13 +18,13 @@
 namespace capstan {
 namespace {
 
-// Read at a time, of what is compressed.
+// How many compressed bytes to read at a time.
 constexpr size_t kInputBytes = size_t{64} << 10;
 // zlib counts in 32 bits.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
-// Makes inflateInit2 expect the header of gzip.
+// Makes inflateInit2 expect a gzip header.
 constexpr int kGzip = 16;
-// No byte of deflate's becomes more than this many.
+// Deflate's maximum expansion: output bytes per input byte.
 constexpr uint64_t kMostInflated = 1032;
 
 bool IsGzip(Bytes start) {
@@ -44,7 +44,7 @@ struct InputStream::Inflater {
 
   z_stream stream = {};
   const bool ready;
-  bool ended = false;  // behind the last member
+  bool ended = false;  // past the last member
   std::array<std::byte, kInputBytes> input;
 };
 
@@ -87,7 +87,7 @@ absl::StatusOr<Buffer> InputStream::ReadRest(uint64_t promised) {
     return absl::DataLossError(Cat(path_, ": the header says ", promised,
                                    " bytes, and there are ", found));
   };
-  // What is compressed shows how much it is only when it is read.
+  // The size of compressed content is known only once it has been read.
   const uint64_t left = file_size_ - std::min(file_size_, offset_);
   if (inflater_ == nullptr && promised != left) return differs(Cat(left));
   if (inflater_ != nullptr) {

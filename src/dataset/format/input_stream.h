@@ -1,6 +1,6 @@
-// A file of a user's data, read from its beginning to its end, and decompressed
-// on the way if it is of gzip (RFC 1952). The content is believed to be an
-// enemy's: nothing is read, and no memory taken, beyond what is asked for.
+// A user's data file, read from start to end, and decompressed on the fly if it
+// is gzip (RFC 1952). The content is treated as hostile: nothing is read, and
+// no memory taken, beyond what is asked for.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace capstan {
 
 // Not thread-safe. Errors name the file: DataLoss if the compressed content is
-// damaged or cut short, ResourceExhausted if there is not enough memory.
+// damaged or truncated, ResourceExhausted if there is not enough memory.
 class InputStream {
  public:
   static absl::StatusOr<std::unique_ptr<InputStream>> Open(std::string path);
@@ -26,8 +26,8 @@ class InputStream {
   // Fills `buffer` with the next bytes; fewer only at the end.
   absl::StatusOr<size_t> Read(MutableBytes buffer);
 
-  // All that is left, if it is as many bytes as a header has promised; else
-  // DataLoss, before more than those are read.
+  // Reads everything that is left, if it is as many bytes as a header has
+  // promised; otherwise DataLoss, before more bytes than promised are read.
   absl::StatusOr<Buffer> ReadRest(uint64_t promised);
 
  private:
@@ -37,19 +37,19 @@ class InputStream {
               uint64_t file_size);
 
   absl::StatusOr<size_t> Inflate(MutableBytes buffer);
-  // Reads more of what is compressed, behind what was not yet used.
+  // Reads more compressed data, after what has not been used yet.
   absl::Status Refill();
-  // Behind the end of a gzip member: whether another follows.
+  // After the end of a gzip member: whether another follows.
   absl::StatusOr<bool> NextMember();
 
   const std::string path_;
   const std::unique_ptr<ReadableFile> file_;
   const uint64_t file_size_;
-  uint64_t offset_ = 0;                 // of what is read next from the file
-  std::unique_ptr<Inflater> inflater_;  // if it is compressed
+  uint64_t offset_ = 0;                 // of the next read from the file
+  std::unique_ptr<Inflater> inflater_;  // if the file is compressed
 };
 
-// Throws DataLoss: what the file says of itself cannot be.
+// Throws DataLoss: the file claims something impossible.
 [[noreturn]] void Damaged(const std::string& path, std::string_view reason);
 
 }  // namespace capstan

@@ -28,7 +28,7 @@ std::shared_ptr<const Layout> LayoutOf(const LibSvmOptions& options) {
   return std::make_shared<const Layout>(std::move(layout));
 }
 
-// The columns of the layout.
+// The indices of the columns in the layout.
 constexpr std::size_t kLabel = 0;
 constexpr std::size_t kDense = 1;
 constexpr std::size_t kIds = 1;
@@ -100,7 +100,7 @@ class LibSvmParser final : public RecordParser {
         std::memchr(p, '\n', static_cast<std::size_t>(limit - p)));
   }
 
-  // Nothing on the line but a comment.
+  // Whether the rest of the line is blank or a comment.
   static bool IsEmpty(const char* p) {
     while (IsBlank(*p)) ++p;
     return *p == '\n' || *p == '#';

@@ -1,5 +1,5 @@
-// Finds the line of a file that a byte is on. It reads the file up to there
-// once more, and so is meant for errors.
+// Finds the line of a file that a byte is on. It reads the file again up to
+// there, so use it for errors only.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// Not thread-safe. Counts on from where it was last, if it can, so that a file
-// with many errors is not read from its start for each.
+// Not thread-safe. Continues from the previous position if it can, so that a
+// file with many errors is not read from its start for each.
 class LineCounter {
  public:
   // From 1; 0 if the file cannot be read.

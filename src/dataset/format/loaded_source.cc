@@ -43,7 +43,7 @@ class LoadedSource final : public Recipe {
   mutable std::shared_ptr<const Block> rows_;  // guarded by mutex_
 };
 
-// Loads at the first Next, which is where errors belong.
+// Loads at the first Next, because that is where errors are expected.
 class LoadedCursor final : public Cursor {
  public:
   explicit LoadedCursor(const LoadedSource& source) : source_(source) {}

@@ -10,8 +10,8 @@
 
 namespace capstan {
 
-// `load` reads all rows, `count` says how many there will be; both throw. What
-// is no Error becomes one that names `path`.
+// `load` reads all rows, `count` returns how many there will be; both may
+// throw. An exception that is not an Error becomes one that names `path`.
 RecipePtr MakeLoaded(std::string path,
                      std::function<std::shared_ptr<const Block>()> load,
                      std::function<std::int64_t()> count);

@@ -1,5 +1,5 @@
 // Reads the bytes of a protobuf message, field by field. The bytes may be
-// damaged or made by an enemy: nothing beyond them is read.
+// damaged or malicious: nothing beyond them is read.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class ProtoReader {
  public:
   explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
 
-  // The next field's number and type, or false: the message ends, or is
-  // malformed, which ok() tells apart. Its value must be read next.
+  // Reads the next field's number and type. False at the end of the message or
+  // if it is malformed; ok() tells which. The value must be read next.
   bool Next() {
     if (rest_.empty() || !ok_) return false;
     const std::uint64_t tag = Varint();
     field_ = tag >> 3;
     const auto type = static_cast<std::uint8_t>(tag & 7);
     type_ = static_cast<WireType>(type);
-    // Types 3 and 4, groups, are in no message that is read here.
+    // Types 3 and 4, groups, do not occur in the messages read here.
     if (field_ == 0 || type == 3 || type == 4 || type > 5) ok_ = false;
     return ok_;
   }
@@ -53,7 +53,7 @@ class ProtoReader {
   std::string_view Bytes() { return Take(Varint()); }
   std::string_view Fixed32() { return Take(4); }
 
-  // Goes past a value of whatever type.
+  // Skips a value of any type.
   void Skip() {
     switch (type_) {
       case WireType::kVarint:

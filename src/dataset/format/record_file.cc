@@ -19,7 +19,7 @@ std::unique_ptr<char[]> NewBuffer(std::size_t capacity) {
   return std::make_unique_for_overwrite<char[]>(capacity + kSlack);
 }
 
-// No more than a small file needs; one byte more shows that it has ended.
+// No more than a small file needs; one extra byte shows that it has ended.
 std::size_t CapacityFor(const ReadableFile& file) {
   const auto size = ValueOrThrow(file.Size());
   return static_cast<std::size_t>(
@@ -48,7 +48,7 @@ RecordFile::RecordFile(std::string path, const RecordFormat& format)
     if (!Refill()) ThrowBad(TooLong());
     const Progress progress = parser_->Begin(text(), last_);
     if (progress.stop == Progress::Stop::kNeedMore && !last_) continue;
-    // Not counted if it is bad: without it nothing can be read.
+    // Not counted as a bad record: without the header nothing can be read.
     if (progress.stop != Progress::Stop::kFull) ThrowBad(progress);
     Consume(progress);
     return;

@@ -25,15 +25,15 @@ class RecordFile {
   }
 
   // Adds records to `rows` until they are full; false: the file has no more.
-  // Throws for a record that is bad, or counts it, as the format has it; it can
-  // be called again then.
+  // Throws for a bad record, or counts it, as the format specifies; can be
+  // called again then.
   bool Read(BlockBuilder& rows);
 
-  // Where all records begin, and where the last one ends. Only after the
-  // constructor.
+  // The starts of all records, and the end of the last one. Only right after
+  // the constructor.
   std::vector<std::uint64_t> ScanAll();
 
-  // To read on by number.
+  // For reading on by number.
   std::unique_ptr<ReadableFile> TakeFile() { return std::move(file_); }
   std::unique_ptr<RecordParser> TakeParser() { return std::move(parser_); }
 
@@ -44,13 +44,13 @@ class RecordFile {
   void Consume(const Progress& progress);
   // Reads more; false if the record at the front is too long.
   bool Refill();
-  // What is wrong with such a record.
+  // The error for such a record.
   Progress TooLong() const;
   [[noreturn]] void ThrowBad(const Progress& progress);
-  // Throws, or counts it.
+  // Throws or counts a bad record.
   void HandleBad(const ReadableFile& file, const Progress& progress,
                  std::uint64_t offset);
-  // The same, and nothing more is read.
+  // The same, and stops reading.
   void GiveUp(const Progress& progress, std::uint64_t offset);
 
   const std::string path_;
@@ -58,7 +58,7 @@ class RecordFile {
   std::unique_ptr<ReadableFile> file_;
   std::unique_ptr<RecordParser> parser_;
 
-  // The bytes [begin_, end_) of the buffer are not parsed yet, and are at
+  // The bytes [begin_, end_) of the buffer are not parsed yet; they are at
   // offset_ of the file.
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_;
@@ -75,7 +75,7 @@ Error BadRecordError(const std::string& path, const ReadableFile& file,
                      const RecordParser& parser, LineCounter& lines,
                      const Progress& progress, std::uint64_t offset);
 
-// How many bytes can be read behind every text, see RecordParser.
+// How many bytes past the end of every text can be read; see RecordParser.
 inline constexpr std::size_t kSlack = 16;
 
 }  // namespace capstan

@@ -12,11 +12,11 @@
 namespace capstan {
 namespace {
 
-// One file, and where its records are.
+// One file, and where its records begin.
 struct Indexed {
   std::string path;
-  std::int64_t first;                 // the number of its first record
-  std::vector<std::uint64_t> starts;  // one more than records
+  std::int64_t first;                 // the number of the file's first record
+  std::vector<std::uint64_t> starts;  // one more than there are records
   std::unique_ptr<const ReadableFile> file;
   std::unique_ptr<const RecordParser> parser;
 
@@ -25,12 +25,12 @@ struct Indexed {
   }
 };
 
-// Reads records into blocks, one block for each layout that follows another.
+// Reads records into blocks, starting a new block when the layout changes.
 class Gatherer {
  public:
   Gatherer(std::int64_t most, std::vector<Run>& out) : most_(most), out_(out) {}
 
-  // The records [begin, end) of a file, which follow one another.
+  // Reads the records [begin, end) of a file, which are contiguous.
   void Read(const Indexed& from, std::size_t begin, std::size_t end) {
     if (rows_ == nullptr || layout_ != from.parser->layout()) {
       Flush();
@@ -74,7 +74,7 @@ class Gatherer {
   }
 
  private:
-  // Goes on in another block: ragged columns may fill one before its time.
+  // Continues in another block: ragged columns may fill one early.
   void Restart() {
     Flush();
     rows_ = std::make_unique<BlockBuilder>(layout_, most_);

@@ -34,7 +34,7 @@ class RecordCursor final : public Cursor {
   Run NextRows(std::int64_t max) {
     while (run_.size() == 0) {
       iteration_.ThrowIfStopped();
-      // What was wrong behind the rows that were given out since.
+      // The error that came after rows that have been returned since.
       if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
       if (!ReadBlock()) return {};
     }
@@ -44,12 +44,12 @@ class RecordCursor final : public Cursor {
     return taken;
   }
 
-  // Puts rows into run_, or none; false if there are no more.
+  // Puts rows into run_, possibly none; false if there are no more.
   bool ReadBlock() {
     if (!paths_) paths_ = ValueOrThrow(MatchFiles(pattern_));
     if (!file_) {
       if (at_ == paths_->size()) return false;
-      // Counted first: if it cannot be opened, what follows it can be read.
+      // Advance first: if the file cannot be opened, the next one can be read.
       reading_ = (*paths_)[at_++];
       file_.emplace(reading_, format_);
     }
@@ -67,11 +67,11 @@ class RecordCursor final : public Cursor {
   const std::string& pattern_;
   const RecordFormat& format_;
   const Iteration iteration_;
-  std::optional<std::vector<std::string>> paths_;  // once looked for
-  std::size_t at_ = 0;                             // the next of them
-  std::string reading_;                            // the last one, or pattern_
+  std::optional<std::vector<std::string>> paths_;  // once matched
+  std::size_t at_ = 0;                             // index of the next one
+  std::string reading_;                            // current file, or pattern_
   std::optional<RecordFile> file_;
-  Run run_;  // parsed and not yet given
+  Run run_;  // parsed and not yet returned
   std::exception_ptr thrown_;
 };
 

@@ -13,7 +13,7 @@ namespace capstan {
 RecipePtr MakeRecords(std::string pattern,
                       std::unique_ptr<const RecordFormat> format);
 
-// The same by number: scans the files.
+// The same, read by number: scans the files.
 std::shared_ptr<const Table> OpenRecordTable(const std::string& pattern,
                                              const RecordFormat& format);
 

@@ -1,5 +1,6 @@
 // The sources of a Dataset that hold or read values, each in the file of its
-// name. Arguments are checked: kInvalidArgument. See Dataset for what they do.
+// name. They check their arguments and throw kInvalidArgument. See Dataset for
+// what they do.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ std::string_view ListName(std::uint64_t list) {
 }
 
 // Takes the elements of a feature one stretch after the other: into a row of
-// fixed size, or of any.
+// fixed size, or a ragged one.
 class Sink {
  public:
   Sink(const TfFeature& feature, std::size_t column, BlockBuilder& rows)
@@ -134,7 +134,7 @@ TfExampleParser::TfExampleParser(std::vector<TfFeature> features)
 
 std::string TfExampleParser::Parse(std::string_view record,
                                    BlockBuilder& rows) const {
-  // Of an entry that comes twice, the later one counts, as in protobuf.
+  // If an entry occurs twice, the later one counts, as in protobuf.
   std::vector<std::optional<std::string_view>> found(features_.size());
   ProtoReader example(record);
   while (example.Next()) {

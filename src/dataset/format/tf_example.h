@@ -20,13 +20,13 @@ namespace capstan {
 // Parses examples by a list of features. Thread-safe.
 class TfExampleParser {
  public:
-  // Throws kInvalidArgument for features that make no sense.
+  // Throws kInvalidArgument for invalid features.
   explicit TfExampleParser(std::vector<TfFeature> features);
 
   const std::shared_ptr<const Layout>& layout() const { return layout_; }
 
-  // Adds the row's values; the row is neither ended nor abandoned. Returns why
-  // it could not, or "".
+  // Adds the row's values; neither ends nor abandons the row. Returns why it
+  // could not, or "".
   std::string Parse(std::string_view record, BlockBuilder& rows) const;
 
  private:

@@ -1,4 +1,4 @@
-// The frames of a TFRecord file, which follow one another:
+// The frames of a TFRecord file, one after the other:
 //
 //   u64 length, u32 checksum of these 8 bytes, data, u32 checksum of the data
 //
@@ -12,14 +12,14 @@
 
 namespace capstan {
 
-// The bytes around the data.
+// The size of a frame without its data.
 inline constexpr std::size_t kTfRecordFrame = 16;
 
 // The frame at the start of some text.
 struct TfRecordFrame {
   enum class State {
     kWhole,
-    kShort,    // the text ends before it does
+    kShort,    // the text ends before the frame does
     kDamaged,  // the length does not match its checksum
     kTooLong,
   };
@@ -33,7 +33,7 @@ TfRecordFrame ReadTfRecord(std::string_view text, std::uint64_t max_data);
 // Whether a whole frame's data matches its checksum.
 bool CheckTfRecord(const TfRecordFrame& frame);
 
-// The frame of a record.
+// Appends the frame of a record.
 void AppendTfRecord(std::string_view data, std::string& to);
 
 }  // namespace capstan

@@ -31,7 +31,7 @@ class TfRecordFormat final : public RecordFormat {
   std::string_view name() const override { return "TfRecord"; }
   std::unique_ptr<RecordParser> NewParser() const override;
   const BadRecords& bad_records() const override { return bad_records_; }
-  // What surrounds a record comes on top.
+  // The frame comes on top.
   std::uint64_t max_record_bytes() const override {
     return max_record_bytes_ + kTfRecordFrame;
   }
@@ -50,7 +50,7 @@ class TfRecordFormat final : public RecordFormat {
   const BadRecords bad_records_;
   const std::uint64_t max_record_bytes_;
   std::shared_ptr<const Layout> layout_;
-  std::optional<TfExampleParser> examples_;  // none: records as they are
+  std::optional<TfExampleParser> examples_;  // null: records as they are
 };
 
 class TfRecordParser final : public RecordParser {
@@ -151,7 +151,7 @@ std::unique_ptr<RecordParser> TfRecordFormat::NewParser() const {
 }  // namespace
 
 RecipePtr MakeTfRecord(std::string pattern, TfRecordOptions options) {
-  // So that sums with it do not overflow.
+  // Keeps sums with it from overflowing.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   if (options.max_record_bytes > kMost) {
     throw Error(ErrorCode::kInvalidArgument,

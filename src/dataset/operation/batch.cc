@@ -1,4 +1,4 @@
-// Batch and PaddedBatch, which differ in how the rows are put together.
+// Batch and PaddedBatch, which differ in how they combine rows.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -26,7 +26,7 @@ class BatchCursor final : public Cursor {
   Run Next(std::int64_t /*max*/) override {
     while (rows_ < n_) {
       iteration_.ThrowIfStopped();
-      // If this throws, what is here waits for the next call.
+      // If this throws, runs_ is kept for the next call.
       Run run = input_->Next(n_ - rows_);
       if (run.size() == 0) break;
       rows_ += run.size();

@@ -10,7 +10,7 @@ namespace {
 
 using Elements = std::shared_ptr<const std::vector<Run>>;
 
-// All elements, once somebody has read them all. Thread-safe.
+// All elements, once one reading has reached the end. Thread-safe.
 class Kept {
  public:
   Elements Get() const {
@@ -55,7 +55,8 @@ class CachedCursor final : public Cursor {
       : input_(std::move(input)), kept_(std::move(kept)) {}
 
   Run Next(std::int64_t max) override {
-    // What throws is to throw again in the next iteration: nothing is kept.
+    // An error must be thrown again in the next iteration: nothing is kept
+    // then.
     const bool was_whole = std::exchange(whole_, false);
     Run run = input_->Next(max);
     whole_ = was_whole;
@@ -73,11 +74,11 @@ class CachedCursor final : public Cursor {
   const std::unique_ptr<Cursor> input_;
   const std::shared_ptr<Kept> kept_;
   std::vector<Run> elements_;
-  bool whole_ = true;  // elements_ has all that was read, and is still wanted
+  bool whole_ = true;  // elements_ is complete so far and wanted
 };
 
-// Keeps each element when it is first read. The order is always the same one,
-// as it would be if all had been read in order, once.
+// Keeps each element when it is first read. The order is always the same, as if
+// everything had been read once, in order.
 class CacheTable final : public Table {
  public:
   explicit CacheTable(std::shared_ptr<const Table> input)

@@ -25,8 +25,8 @@ std::string Describe(DType dtype, const Shape& shape) {
                   "; use PaddedBatch"));
 }
 
-// The memory of a stretch of rows of one column. Throws unless each row has
-// the shape of the first of the batch. `row` is the number of the first one.
+// The memory of a run of rows of one column. Throws unless each row has the
+// shape of the batch's first row. `row` is the number of the run's first row.
 Bytes StretchOf(const Run& run, std::size_t column, DType dtype,
                 const Shape& shape, std::int64_t row) {
   const Field& field = (*run.block->layout)[column];
@@ -65,7 +65,8 @@ Tensor GatherColumn(const std::vector<Run>& runs, std::size_t column,
   for (const Run& run : runs) {
     Bytes from;
     if (run.block->layout.get() == &layout && !layout[column].ragged) {
-      // Nothing to compare: the usual case, and a batch may have many runs.
+      // The same layout, so nothing to compare: the usual case, and a batch may
+      // have many runs.
       const std::byte* const data = run.block->columns[column].data;
       from = {data + static_cast<std::size_t>(run.begin) * row_bytes,
               static_cast<std::size_t>(run.size()) * row_bytes};

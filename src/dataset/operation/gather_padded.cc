@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Row by row, as shapes may differ; calls visit(block, column, row).
+// Goes row by row, because shapes may differ; calls visit(block, column, row).
 template <typename Visit>
 void ForEachRow(const std::vector<Run>& runs, std::size_t column,
                 const Visit& visit) {
@@ -25,7 +25,8 @@ void ForEachRow(const std::vector<Run>& runs, std::size_t column,
   }
 }
 
-// The shape that all rows of a column fit in. Throws if types or ranks differ.
+// The smallest shape that all rows of a column fit in. Throws if types or ranks
+// differ.
 std::vector<std::int64_t> LongestOf(const std::vector<Run>& runs,
                                     std::size_t column) {
   const Run& first = runs.front();

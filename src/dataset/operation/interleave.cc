@@ -9,8 +9,8 @@ namespace {
 
 using Maker = std::function<Dataset(const Example&)>;
 
-// The places of a cycle are asked in turns. One whose dataset has ended passes
-// its turn on, and is given the next dataset when it is asked again.
+// The places of a cycle take turns. A place whose dataset has ended passes its
+// turn on, and is given the next dataset at its next turn.
 class InterleaveCursor final : public Cursor {
  public:
   InterleaveCursor(std::unique_ptr<Cursor> input, const Maker& make,
@@ -73,7 +73,7 @@ class InterleaveCursor final : public Cursor {
   const Iteration iteration_;
   std::vector<Place> cycle_;
   std::size_t at_ = 0;
-  std::int64_t given_ = 0;  // of the block whose turn it is
+  std::int64_t given_ = 0;  // in the current block
   int open_ = 0;
   bool ended_ = false;  // the input
 };

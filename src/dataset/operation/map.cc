@@ -24,7 +24,8 @@ class MapCursor final : public Cursor {
   const MapFunction& function_;
 };
 
-// Calls the function in the thread that asks: several ask at once already.
+// Calls the function in the reader's thread: several threads read at once
+// already.
 class MapTable final : public Table {
  public:
   MapTable(std::shared_ptr<const Table> input, const MapFunction& function)

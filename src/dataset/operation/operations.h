@@ -1,5 +1,5 @@
-// The operations of a Dataset, each in the file of its name. Arguments are
-// checked: kInvalidArgument. See Dataset for what they do.
+// The operations of a Dataset, each in the file of its name. They check their
+// arguments and throw kInvalidArgument. See Dataset for what they do.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@
 namespace capstan {
 namespace {
 
-// One element on its way. Whoever computes it has it alone until `done`.
+// One element in progress. The thread that computes it has exclusive access
+// until `done`.
 struct Slot {
   Run given;
   std::optional<Example> made;
@@ -64,7 +65,7 @@ class ParallelMapCursor final : public Cursor {
     threads_.clear();  // joins
   }
 
-  // Reads ahead. What the input throws takes its place in the order.
+  // Reads ahead. An error of the input takes its place in the order.
   void Fill() {
     while (!ended_ && order_.size() < window_) {
       auto slot = std::make_shared<Slot>();
@@ -111,7 +112,7 @@ class ParallelMapCursor final : public Cursor {
   const MapFunction& function_;
   const std::size_t window_;
 
-  // Of the thread that calls Next.
+  // Used only by the thread that calls Next.
   std::deque<std::shared_ptr<Slot>> order_;
   bool ended_ = false;
 

@@ -11,9 +11,9 @@ namespace capstan {
 
 using MapFunction = std::function<Example(const Example&)>;
 
-// The input is read by the thread that calls Next, up to twice `parallel`
-// elements ahead; as many threads call `function`, which must outlive the
-// cursor. The order is that of the input.
+// The thread that calls Next reads the input, up to twice `parallel` elements
+// ahead; `parallel` threads call `function`, which must outlive the cursor. The
+// order is that of the input.
 std::unique_ptr<Cursor> OpenParallelMap(std::unique_ptr<Cursor> input,
                                         const MapFunction& function,
                                         int parallel);

@@ -52,13 +52,13 @@ class PrefetchCursor final : public Cursor {
   }
 
  private:
-  // Elements, or what was thrown in the place of one.
+  // Elements, or what was thrown in place of an element.
   struct Item {
     Run run;
     std::exception_ptr thrown;
   };
 
-  // Ends what is read ahead when the reading of all this is ended.
+  // Stops the reading ahead when the whole iteration is stopped.
   struct PassOn {
     PrefetchCursor& cursor;
     void operator()() const { cursor.Stop(); }
@@ -100,18 +100,18 @@ class PrefetchCursor final : public Cursor {
 
   std::stop_source stop_;
   const Iteration iteration_;
-  const std::unique_ptr<Cursor> input_;  // of the thread
+  const std::unique_ptr<Cursor> input_;  // used by thread_
   const std::int64_t n_;
 
   std::condition_variable changed_;
   std::mutex mutex_;
-  std::deque<Item> queue_;  // guarded by mutex_, as what follows
+  std::deque<Item> queue_;  // guarded by mutex_, as are the next three
   std::int64_t ahead_ = 0;  // elements in queue_
   bool ended_ = false;
   bool stopped_ = false;
 
   std::stop_callback<PassOn> passes_on_;
-  std::jthread thread_;  // last, as it uses the others
+  std::jthread thread_;  // last, because it uses the others
 };
 
 class Prefetch final : public Recipe {

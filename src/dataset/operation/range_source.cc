@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// How many numbers a block holds.
+// How many numbers a block has.
 constexpr std::int64_t kChunk = 512;
 
 std::shared_ptr<const Layout> ValueLayout() {
@@ -17,7 +17,7 @@ std::shared_ptr<const Layout> ValueLayout() {
 }
 
 std::uint64_t CountOf(std::int64_t begin, std::int64_t end, std::int64_t step) {
-  // Unsigned, as the distance may exceed the signed numbers.
+  // Unsigned, because the distance may exceed the signed range.
   const auto from = static_cast<std::uint64_t>(begin);
   const auto to = static_cast<std::uint64_t>(end);
   const auto by = static_cast<std::uint64_t>(step);
@@ -83,7 +83,7 @@ class Counting final : public Cursor {
  private:
   const std::shared_ptr<const Numbers> numbers_;
   std::int64_t at_ = 0;
-  Run run_;  // what was computed and not yet given
+  Run run_;  // computed and not yet returned
 };
 
 class RangeSource final : public Recipe {

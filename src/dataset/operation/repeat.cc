@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kForever = -1;
 
-// Which iteration of the input the `turn`-th one in iteration `epoch` is.
+// The iteration of the input that is the `turn`-th repetition in `epoch`.
 std::uint64_t EpochOf(std::uint64_t epoch, std::int64_t count,
                       std::uint64_t turn) {
   if (count == kForever) return (epoch << 32) + turn;
@@ -40,7 +40,7 @@ class RepeatCursor final : public Cursor {
         return run;
       }
       cursor_ = nullptr;
-      // An input without elements has none however often it is repeated.
+      // An input without elements stays empty however often it is repeated.
       ended_ = empty_;
     }
     return {};
@@ -52,7 +52,7 @@ class RepeatCursor final : public Cursor {
   const Iteration iteration_;
   std::uint64_t turn_ = 0;
   std::unique_ptr<Cursor> cursor_;
-  bool empty_ = true;  // the turn has given nothing so far
+  bool empty_ = true;  // no elements in this turn so far
   bool ended_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Rows that are to be put together come from blocks that mostly have the same
-// Layout object; those that users make have each their own.
+// Rows to be combined come from blocks that mostly share the same Layout
+// object; blocks made by users each have their own.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace capstan {
 // Throws kInvalidArgument unless all runs have columns of the same names.
 void CheckSameColumns(const std::vector<Run>& runs);
 
-// Where in `layout` the column is that is called `name` and is at `column` of
-// `first`. It must be there.
+// The index in `layout` of the column `name`, which is at `column` of `first`.
+// It must exist.
 std::size_t ColumnOf(const Layout& layout, const Layout& first,
                      std::size_t column, const std::string& name);
 

@@ -19,7 +19,7 @@ class ShardCursor final : public Cursor {
   Run Next(std::int64_t max) override {
     if (n_ == 1) return input_->Next(max);
     if (!SkipElements(*input_, left_, iteration_)) return {};
-    // An element that cannot be read has its place among the n, too.
+    // An element that cannot be read counts as one of the n, too.
     left_ = n_ - 1;
     return input_->Next(1);
   }

@@ -96,7 +96,7 @@ class Shuffle final : public Recipe {
     if (iteration.seed) {
       return Random(*iteration.seed, EpochOf(iteration.epoch));
     }
-    // Several datasets may be made of this one, and have the same iterations.
+    // Several datasets may be built on this one, and have the same iterations.
     return Random(drawn_, EpochOf(opened_++));
   }
   std::uint64_t EpochOf(std::uint64_t epoch) const {
@@ -106,7 +106,7 @@ class Shuffle final : public Recipe {
   const RecipePtr input_;
   const std::int64_t buffer_;
   const ShuffleOptions options_;
-  // For readings that nobody has given a seed, and how many there were.
+  // For readings without a given seed, and how many there were.
   const std::uint64_t drawn_;
   mutable std::atomic<std::uint64_t> opened_ = 0;
 };

@@ -1,4 +1,3 @@
-// Goes past elements.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 
 namespace capstan {
 
-// Reads `left` elements and counts it down to 0; false at the end. When the
+// Reads `left` elements and counts `left` down to 0; false at the end. When the
 // cursor throws, `left` says how many are still to be skipped.
 bool SkipElements(Cursor& cursor, std::int64_t& left,
                   const Iteration& iteration);

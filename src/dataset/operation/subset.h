@@ -1,4 +1,4 @@
-// A table of some of the elements of another: place i is number at(i) there.
+// A table of some of the elements of another: element i is number at(i) there.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Subset final : public Table {
   const At at_;
 };
 
-// `operation` describes it: "Take(10)".
+// `operation` describes the subset: "Take(10)".
 template <typename At>
 std::shared_ptr<const Table> MakeSubset(std::shared_ptr<const Table> input,
                                         std::string operation,

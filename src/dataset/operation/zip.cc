@@ -9,9 +9,9 @@
 namespace capstan {
 namespace {
 
-// The columns of several runs of equal length, side by side. Remembers the last
-// layout that it made, as most runs of a dataset have the same. For one thread
-// at a time.
+// Joins the columns of several runs of equal length, side by side. Caches the
+// last layout made, because most runs of a dataset have the same. For one
+// thread at a time.
 class Zipper {
  public:
   Run Join(const std::vector<Run>& runs) {
@@ -31,7 +31,7 @@ class Zipper {
       }
       parts->push_back(run.block);
     }
-    // Their blocks own the offsets of ragged columns.
+    // The parts own the offsets of ragged columns.
     block->keep_alive = std::move(parts);
     const std::int64_t rows = block->rows;
     return {std::move(block), 0, rows};
@@ -67,8 +67,7 @@ class Zipper {
   std::shared_ptr<const Layout> layout_;
 };
 
-// The next rows that all of `fronts` have, at most `max`, which are taken from
-// them.
+// Takes the next rows that all of `fronts` have, at most `max`.
 Run TakeTogether(std::vector<Run>& fronts, std::int64_t max, Zipper& zipper) {
   std::int64_t size = max;
   for (const Run& run : fronts) size = std::min(size, run.size());
@@ -96,7 +95,7 @@ class ZipCursor final : public Cursor {
 
  private:
   const std::vector<std::unique_ptr<Cursor>> inputs_;
-  std::vector<Run> fronts_;  // what was read and not yet given
+  std::vector<Run> fronts_;  // read and not yet returned
   Zipper zipper_;
   bool ended_ = false;
 };

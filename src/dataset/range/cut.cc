@@ -32,7 +32,7 @@ DataRange RangeAt(const DataRangesOptions& options, const RangeId& id) {
                                           RangesPerEpoch(options), id.index)
                              : id.index;
   const int64_t begin = static_cast<int64_t>(place) * options.batch;
-  // Not the smaller of two ends: one of them may overflow.
+  // Not the smaller of two ends, because one of them may overflow.
   const int64_t size = std::min(options.batch, options.examples - begin);
   return {begin, begin + size, id.epoch, id.index};
 }

@@ -56,7 +56,8 @@ TEST(CutTest, HugeNumbersDoNotOverflow) {
             (DataRange{INT64_MAX - 1, INT64_MAX, 0, INT64_MAX - 1}));
 }
 
-// Every example once; or, with drop_remainder, each of the first whole ranges.
+// Every example once; or, with drop_remainder, each example of the whole
+// ranges.
 TEST(CutTest, TheRangesOfAnEpochCoverTheInput) {
   for (const int64_t examples : {0, 1, 2, 7, 64, 100}) {
     for (const int64_t batch : {1, 2, 3, 7, 10, 64, 101}) {

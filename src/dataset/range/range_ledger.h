@@ -1,5 +1,5 @@
-// The ledger of a DataRanges: how far the epoch is, and which ranges before
-// that are out or have come back. Tickets write into it when they end.
+// The ledger of a DataRanges: how far the epoch has got, and which ranges
+// before that point are out or were returned. Tickets update it when they end.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,31 @@
 
 namespace capstan {
 
-// A range is, in turn: to come; out; done, or back and then out again.
+// The states of a range: to come; out; then done, or returned and out again.
 //
 // Thread-safe.
 class RangeLedger {
  public:
-  // A range that is now out. The term is which life of the ledger it is of: a
-  // restore begins the next one, in which the old leases count for nothing.
+  // A range that is now out. The term says which life of the ledger it belongs
+  // to: a restore begins a new one, in which the old leases have no effect.
   struct Lease {
     uint64_t term = 0;
     DataRange range;
   };
 
-  // `options` are OK (CheckOptions).
+  // `options` must be valid (CheckOptions).
   explicit RangeLedger(const DataRangesOptions& options);
 
   // As DataRanges::Next.
   std::optional<Lease> Take();
 
-  // The range of a lease is done, or back. Each lease ends once, by one of
-  // these. They allocate nothing, so that destructors may call them.
+  // Reports the range of a lease done or returned. Each lease ends once, by one
+  // of these. They do not allocate, so that destructors may call them.
   void Done(uint64_t term, const RangeId& id) noexcept;
   void GiveBack(uint64_t term, const RangeId& id) noexcept;
 
-  // Goes to `position`, whose open ranges are then back, or answers
-  // kFailedPrecondition if it is of other options.
+  // Moves to `position`, whose open ranges then count as returned. Returns
+  // kFailedPrecondition if it was made with other options.
   absl::Status GoTo(const RangePosition& position);
 
   RangePosition position() const;
@@ -56,7 +56,7 @@ class RangeLedger {
   mutable std::mutex mutex_;
   uint64_t term_ = 0;       // guarded by mutex_
   uint64_t epoch_ = 0;      // guarded by mutex_
-  uint64_t next_ = 0;       // guarded by mutex_; index of the next to come
+  uint64_t next_ = 0;       // guarded by mutex_; index of the next range
   std::set<RangeId> out_;   // guarded by mutex_
   std::set<RangeId> back_;  // guarded by mutex_
 };

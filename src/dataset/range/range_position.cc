@@ -18,7 +18,7 @@ constexpr std::string_view kMagic = "capstan-ranges";
 constexpr std::string_view kVersion = "1";
 constexpr size_t kWords = 10;
 
-// Beyond what any run gets to, so that counting on cannot overflow.
+// More than any run reaches, so that incrementing it cannot overflow.
 constexpr uint64_t kMaxEpoch = INT64_MAX;
 
 absl::Status NoPosition(std::string_view why) {
@@ -38,7 +38,7 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   return absl::StrSplit(absl::string_view(text.data(), text.size()), separator);
 }
 
-// The number that is all of `text`, if it is one that a T can hold.
+// The number that is the whole of `text`, if a T can hold it.
 template <std::integral T>
 std::optional<T> ParseNumber(std::string_view text) {
   T value = 0;
@@ -57,8 +57,8 @@ std::optional<RangeId> ParseId(std::string_view text) {
   return RangeId{*epoch, *index};
 }
 
-// Reads the words "name=value" one after the other. After the first that is
-// not as it should be, status() says so and the others are not looked at.
+// Reads the words "name=value" one after the other. After the first invalid
+// word, status() reports it and the rest are not read.
 class FieldReader {
  public:
   explicit FieldReader(std::vector<std::string> words)
@@ -66,7 +66,7 @@ class FieldReader {
 
   const absl::Status& status() const { return status_; }
 
-  // The value of the next word, which must be called `name`.
+  // The value of the next word, whose name must be `name`.
   std::string_view Text(std::string_view name) {
     if (!status_.ok()) return {};
     const std::string_view word = words_[next_++];
@@ -120,7 +120,7 @@ class FieldReader {
   absl::Status status_;
 };
 
-// Refuses numbers that no Save can have written.
+// Refuses numbers that Save cannot have written.
 absl::Status CheckPosition(const RangePosition& position) {
   if (absl::Status status = CheckOptions(position.options); !status.ok()) {
     return NoPosition(std::string(status.message()));

@@ -1,5 +1,5 @@
 // Which ranges of an input are done, as a value and as the text that
-// DataRanges::Save gives to users, who keep it beside a checkpoint:
+// DataRanges::Save returns to users, who keep it beside a checkpoint:
 //
 //   capstan-ranges 1 examples=1000 batch=32 seed=7 shuffle=1 drop=0 epoch=3
 //   next=17 open=3:12,3:15
@@ -19,7 +19,7 @@
 
 namespace capstan {
 
-// Done are all ranges before {epoch, next}, except those in `open`.
+// All ranges before {epoch, next} are done, except those in `open`.
 struct RangePosition {
   DataRangesOptions options;
   uint64_t epoch = 0;
@@ -32,8 +32,8 @@ std::string DescribeOptions(const DataRangesOptions& options);
 
 std::string FormatPosition(const RangePosition& position);
 
-// The position that FormatPosition made `text` of, sound as described above;
-// or kInvalidArgument, which says what is wrong with the text.
+// The position that FormatPosition turned into `text`, valid as described
+// above; or kInvalidArgument, which says what is wrong with the text.
 absl::StatusOr<RangePosition> ParsePosition(std::string_view text);
 
 }  // namespace capstan

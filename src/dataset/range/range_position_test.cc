@@ -83,7 +83,7 @@ TEST(RangePositionTest, OtherTextsAreRefused) {
 
 TEST(RangePositionTest, EveryCutTextIsRefused) {
   const std::string_view text = kText;
-  // The last numbers, cut, are numbers still.
+  // A truncated last number is still a number.
   const size_t end = text.find("open=") + 1;
   for (size_t size = 0; size < end; ++size) {
     EXPECT_THAT(ParsePosition(text.substr(0, size)),
@@ -177,7 +177,7 @@ RC_GTEST_PROP(RangePositionProperty, ReadsWhatItWrites, ()) {
   RC_ASSERT(FormatPosition(ParsePosition(text).value()) == text);
 }
 
-// Whatever one byte is changed to, the text is refused or says something else.
+// For any changed byte, the text is refused or means something else.
 RC_GTEST_PROP(RangePositionProperty, NoByteIsIgnored, ()) {
   std::string text = kText;
   const auto at = *rc::gen::inRange<size_t>(0, text.size());

@@ -58,8 +58,8 @@ TensorView ViewAt(const Block& block, std::size_t column, std::int64_t row) {
 
 Tensor TensorAt(const Block& block, std::size_t column, std::int64_t row) {
   const TensorView view = ViewAt(block, column, row);
-  // Tensors are handles to memory that may be written; that these must not be
-  // is what Example says.
+  // Tensors are handles to writable memory; Example documents that these must
+  // not be written.
   void* data = const_cast<std::byte*>(view.bytes().data());
   return Tensor(
       view.dtype(), view.shape(),

@@ -1,5 +1,5 @@
 // Rows of named columns, many at a time: what flows through a pipeline. An
-// Example is one row of a Block, so a source that makes Blocks of some hundred
+// Example is one row of a Block, so a source that makes Blocks of a few hundred
 // rows allocates nothing per row, and a batch is gathered by copying memory.
 #pragma once
 
@@ -20,18 +20,18 @@ struct Field {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;          // of each row; unused if ragged
-  bool ragged = false;  // rows are of rank 1, each of a length of its own
+  bool ragged = false;  // rows are of rank 1, each with its own length
 
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-// The columns of a Block. Shared: blocks of one source have the same one.
+// The columns of a Block. Shared by all blocks of a source.
 using Layout = std::vector<Field>;
 
-// The place of the column of that name, or -1.
+// The index of the column of that name, or -1.
 int FindField(const Layout& layout, std::string_view name);
 
-// Where the rows of a column are. They follow one another without gaps.
+// Where the rows of a column are. They are contiguous.
 struct ColumnData {
   std::shared_ptr<const void> memory;     // keeps `data` alive
   const std::byte* data = nullptr;        // null if there are no bytes
@@ -44,7 +44,7 @@ struct Block {
   std::shared_ptr<const Layout> layout;
   std::vector<ColumnData> columns;  // as in the layout
   std::int64_t rows = 0;
-  // What the columns' offsets are in, if they need an owner.
+  // Owns the columns' offsets, if they need an owner.
   std::vector<std::vector<std::int64_t>> offsets;
   std::shared_ptr<const void> keep_alive;
 };
@@ -61,22 +61,21 @@ struct Run {
 // The value of a column in a row: its shape and bytes.
 Shape ShapeAt(const Block& block, std::size_t column, std::int64_t row);
 TensorView ViewAt(const Block& block, std::size_t column, std::int64_t row);
-// The same as a tensor, which keeps the block's memory alive.
+// The same as a tensor that keeps the block's memory alive.
 Tensor TensorAt(const Block& block, std::size_t column, std::int64_t row);
 
-// A block of one row: tensors of these names, whose memory it shares.
+// A block of one row: tensors of these names, sharing their memory.
 std::shared_ptr<const Block> OneRow(
     const std::vector<std::pair<std::string, Tensor>>& columns);
 
-// A block whose rows are those of the tensors along the first axis. Throws
-// kInvalidArgument unless all have the same number of them.
+// A block whose rows are the tensors' along the first axis. Throws
+// kInvalidArgument unless all tensors have the same number of rows.
 std::shared_ptr<const Block> RowsOf(
     const std::vector<std::pair<std::string, Tensor>>& columns);
 
-// Appends to `runs`; a run that continues the last one becomes part of it.
+// Appends to `runs`; a run that continues the last one is merged into it.
 void Append(Run run, std::vector<Run>& runs);
 
-// How many rows there are in all.
 std::int64_t TotalRows(const std::vector<Run>& runs);
 
 }  // namespace capstan

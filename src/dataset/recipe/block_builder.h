@@ -1,4 +1,4 @@
-// Fills a Block row by row, without allocating for each.
+// Fills a Block row by row, without allocating for each row.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 namespace capstan {
 
 // Not thread-safe. A row is written column by column, into Fixed() or with
-// Append(), and counts once EndRow() is called; AbandonRow() forgets it.
+// Append(), and counts once EndRow() is called; AbandonRow() discards it.
 class BlockBuilder {
  public:
   // For at most `capacity` rows. Throws kResourceExhausted.
   BlockBuilder(std::shared_ptr<const Layout> layout, std::int64_t capacity);
 
   std::int64_t rows() const { return rows_; }
-  // No room for another row: there are `capacity`, or, ragged columns being of
-  // any length, the bytes that a block should not exceed by much.
+  // No room for another row: there are `capacity` rows or, as ragged columns
+  // may have any length, the bytes that a block should not exceed by much.
   bool full() const { return rows_ == capacity_ || ragged_bytes_ >= kEnough; }
 
-  // Where the row's value of a column that is not ragged is to be written.
+  // Where to write the row's value of a column that is not ragged.
   std::byte* Fixed(std::size_t column) {
     const Storage& storage = storage_[column];
     return storage.fixed + static_cast<std::size_t>(rows_) * storage.row_bytes;
@@ -41,7 +41,7 @@ class BlockBuilder {
   void EndRow();
   void AbandonRow();
 
-  // The rows so far. The builder is of no more use.
+  // Returns the rows so far. The builder must not be used any more.
   std::shared_ptr<const Block> Finish();
 
  private:
@@ -58,7 +58,7 @@ class BlockBuilder {
   const std::shared_ptr<const Layout> layout_;
   const std::int64_t capacity_;
   std::vector<Storage> storage_;
-  std::vector<std::size_t> ragged_;  // which columns are
+  std::vector<std::size_t> ragged_;  // indices of the ragged columns
   std::int64_t rows_ = 0;
   std::size_t ragged_bytes_ = 0;
 };

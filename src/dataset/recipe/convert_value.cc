@@ -14,7 +14,7 @@ namespace {
 template <typename T>
 T Convert(double value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    // As doubles both bounds are exact: 2^63 is one beyond the largest i64.
+    // As doubles both bounds are exact: 2^63 is one more than the largest i64.
     constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
     const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (!(value >= kLow && value < beyond) || std::trunc(value) != value) {

@@ -1,4 +1,4 @@
-// One number as an element of any type.
+// Filling a tensor with one number.
 #pragma once
 
 #include "capstan/tensor.h"

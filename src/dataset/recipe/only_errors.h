@@ -10,8 +10,8 @@
 
 namespace capstan {
 
-// Calls `read`. An exception that is no Error, such as std::bad_alloc for a
-// record that memory does not hold, becomes one that names the file.
+// Calls `read`. An exception that is not an Error, such as std::bad_alloc for a
+// record that does not fit in memory, becomes one that names the file.
 template <std::invocable Read>
 std::invoke_result_t<Read> OnlyErrors(const std::string& path,
                                       const Read& read) {

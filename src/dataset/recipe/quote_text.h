@@ -1,4 +1,4 @@
-// Text from a file, for messages.
+// Quoting text from a file for messages.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace capstan {
 
-// In quotes, printable, and no longer than a line.
+// Quoted, printable, and no longer than a line.
 std::string QuoteText(std::string_view text);
 
-// The first of them so, and how many more there are.
+// The first names, quoted, and how many more there are.
 std::string QuoteNames(const std::vector<std::string>& names);
 
 }  // namespace capstan

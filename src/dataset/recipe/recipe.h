@@ -1,8 +1,8 @@
-// What a Dataset is made of. Each operation is a Recipe, which knows how to be
-// read in order (a Cursor) and by number (a Table). All pass on Runs, rows of a
-// Block, so that whole stretches go through at the cost of one.
+// What a Dataset is made of. Each operation is a Recipe, which can be read in
+// order (a Cursor) and by number (a Table). All pass on Runs, rows of a Block,
+// so that a whole stretch costs no more than one row.
 //
-// Errors are thrown, as those of the functions that users give are.
+// Errors are thrown, because the functions that users supply throw them too.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,25 @@
 
 namespace capstan {
 
-// One reading of a recipe. For one thread at a time. Its destructor ends the
+// One reading of a recipe. For one thread at a time. Its destructor stops the
 // threads that it has started.
 class Cursor {
  public:
   virtual ~Cursor() = default;
 
   // The next elements, at least one and at most `max`, which is at least 1; or
-  // none: the end, and ever after. When it throws, it can be called again, and
-  // gives what follows.
+  // none at the end, and on every call after that. When it throws, it can be
+  // called again, and returns what follows.
   virtual Run Next(std::int64_t max) = 0;
 };
 
 // What the order of a shuffled table depends on.
 struct Order {
   std::uint64_t epoch = 0;  // the iteration
-  std::uint64_t seed = 0;   // of shuffles that have none of their own
+  std::uint64_t seed = 0;   // for shuffles without their own
 };
 
-// A recipe by number. Thread-safe.
+// Reads a recipe by number. Thread-safe.
 class Table {
  public:
   virtual ~Table() = default;
@@ -47,8 +47,8 @@ class Table {
   // As ExampleTable's.
   virtual std::string Describe() const = 0;
 
-  // Appends the elements of these numbers, which are below size(), in their
-  // order.
+  // Appends the elements of these numbers, which are below size(), in the order
+  // given.
   virtual void Read(std::span<const std::int64_t> indices, const Order& order,
                     std::vector<Run>& out) const = 0;
 };
@@ -56,16 +56,16 @@ class Table {
 // Which reading of a dataset it is, and whether it is still wanted.
 struct Iteration {
   std::uint64_t epoch = 0;
-  // Of shuffles that have none of their own. Without it they draw one.
+  // For shuffles without their own. If not set, they draw one.
   std::optional<std::uint64_t> seed = {};
   std::stop_token stop = {};
 
-  // Throws kCancelled if not. For loops that may take long without giving
+  // Throws kCancelled if not. For loops that may run for long without returning
   // anything.
   void ThrowIfStopped() const;
 };
 
-// Immutable, but for what it has read once and for all. Thread-safe.
+// Immutable, except for what it reads once and keeps. Thread-safe.
 class Recipe {
  public:
   virtual ~Recipe() = default;
@@ -74,13 +74,13 @@ class Recipe {
   // tables.
   virtual std::unique_ptr<Cursor> Open(const Iteration& iteration) const = 0;
 
-  // Throws kFailedPrecondition if there is no such thing.
+  // Throws kFailedPrecondition if the recipe cannot be read by number.
   virtual std::shared_ptr<const Table> OpenTable() const = 0;
 
   // As Dataset's.
   virtual std::optional<std::int64_t> Cardinality() const = 0;
 
-  // The iteration that an Open which names none is.
+  // The number of an iteration opened without one.
   std::uint64_t NextEpoch() const { return epochs_.fetch_add(1); }
 
  private:

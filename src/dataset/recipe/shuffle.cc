@@ -7,9 +7,9 @@
 namespace capstan {
 namespace {
 
-// Four are enough for large epochs (Luby and Rackoff); the smaller an epoch,
-// the more it takes until what follows what is as if drawn: shuffle_test fails
-// with 8 and passes with 16.
+// Four are enough for large epochs (Luby and Rackoff); smaller epochs need more
+// until successive places look random: shuffle_test fails with 8 and passes
+// with 16.
 constexpr uint32_t kRounds = 24;
 
 struct Rectangle {
@@ -17,7 +17,7 @@ struct Rectangle {
   uint64_t columns;
 };
 
-// About square, with at least `size` places, and fewer than one more row.
+// About square, with at least `size` places and less than one row more.
 Rectangle RectangleOf(uint64_t size) {
   const auto bits = std::bit_width(size - 1);
   const uint64_t columns = uint64_t{1} << (bits + 1) / 2;

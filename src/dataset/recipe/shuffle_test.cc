@@ -64,7 +64,7 @@ TEST(ShuffleTest, SeedsAndEpochsHaveOrdersOfTheirOwn) {
   EXPECT_EQ(orders.size(), 100u);
 }
 
-// A saved position means these orders.
+// Saved positions depend on these orders.
 TEST(ShuffleTest, OrdersNeverChange) {
   EXPECT_THAT(Order(0, 0, 10), ElementsAre(9, 0, 4, 1, 7, 5, 2, 6, 3, 8));
   EXPECT_THAT(Order(7, 3, 10), ElementsAre(1, 0, 7, 2, 4, 6, 3, 8, 5, 9));
@@ -73,15 +73,15 @@ TEST(ShuffleTest, OrdersNeverChange) {
             6459263623728871091u);
 }
 
-// The sum over cells of (count - mean)^2 / mean. For fair counts it is about
-// as large as there are degrees of freedom, as TooFar has it.
+// The sum over cells of (count - mean)^2 / mean. For fair counts it is about as
+// large as the number of degrees of freedom; TooFar sets the limit.
 double ChiSquare(const std::vector<int>& counts, double mean) {
   double sum = 0;
   for (const int count : counts) sum += (count - mean) * (count - mean) / mean;
   return sum;
 }
 
-// Five standard deviations above what is expected.
+// Five standard deviations above the expected value.
 double TooFar(uint64_t degrees) {
   const auto mean = static_cast<double>(degrees);
   return mean + 5 * std::sqrt(2 * mean);
@@ -103,9 +103,9 @@ TEST(ShuffleTest, PlacesAndNeighboursAreAsLikely) {
   constexpr uint64_t kEpochs = 10'000;
   for (const uint64_t size : {5, 10, 12, 20}) {
     const double mean = kEpochs / static_cast<double>(size);
-    std::vector<int> at(size * size);     // place times thing
-    std::vector<int> after(size * size);  // thing times the one before
-    // Nothing comes after itself.
+    std::vector<int> at(size * size);     // position x element
+    std::vector<int> after(size * size);  // element x the one before
+    // No element follows itself.
     for (uint64_t i = 0; i < size; ++i) {
       after[i * size + i] = static_cast<int>(mean);
     }

@@ -1,4 +1,4 @@
-// A thread of a pipeline.
+// Starting the threads of a pipeline.
 #pragma once
 
 #include <functional>
