@@ -1,5 +1,5 @@
-// How a coordinator begins: with what another one has left on the servers, or
-// with nothing. And how it begins once more when a server has lost its part.
+// How a coordinator begins: with what another one left on the servers, or from
+// scratch. And how it begins again when a server has lost its variables.
 #include <algorithm>
 #include <utility>
 
@@ -24,13 +24,14 @@ absl::Status CheckOpenSteps(uint64_t last, const JobRecord& record,
       "CoordinatorOptions::attach to false, to begin anew"));
 }
 
-// A coordinator that begins without some servers numbers its generations from
-// its term on, so many apart that none of those before it can have come there.
+// A coordinator that begins without some servers numbers its generations from a
+// multiple of its term, far enough apart that no earlier coordinator can have
+// reached them.
 constexpr int kGenerationsOfTerm = 32;
 
 bool Holds(const StoreReport& report) { return report.map_version > 0; }
 
-// The newest of the generations that hold variables; null if none does.
+// The report of the newest generation that holds variables; null if none does.
 const StoreReport* Newer(const StoreReport* a, const StoreReport& b) {
   if (!Holds(b)) return a;
   return a == nullptr || b.fence.generation > a->fence.generation ? &b : a;
@@ -71,7 +72,7 @@ Task<absl::StatusOr<JobVariables::Answers>> JobVariables::AskAll(
   for (const Answer& answer : answers) newest = Newer(newest, answer.report);
   for (const uint32_t server : absent) {
     const bool known = newest != nullptr && Contains(newest->left_out, server);
-    // Without any variables the job has not begun: whoever starts it waits.
+    // Without variables the job has not begun: its starter waits.
     const bool may_go = newest != nullptr && begin_without_;
     if (!known && !may_go) co_return failure;
   }
@@ -115,8 +116,8 @@ Task<absl::Status> JobVariables::Begin() {
   if (attach_ && CanAttach(*answers, absent, because)) {
     co_return co_await Attach(last);
   }
-  // One that does not answer may have heard of a generation that no other has,
-  // of a coordinator before this one, whose term is lower.
+  // A server that does not answer may know of a generation that no other server
+  // knows, from an earlier coordinator, whose term is lower.
   if (!absent.empty()) last = std::max(last, term_() << kGenerationsOfTerm);
   detached_because_ = std::move(because);
   std::vector<VariableEntry> none;
@@ -146,10 +147,10 @@ Task<absl::Status> JobVariables::SettleLastRound(const Answers& answers) {
 Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   const UpdateOptions options;
   const Duration timeout = std::chrono::seconds(30);
-  // It says who serves.
+  // The shard map says which servers serve.
   absl::Status status = co_await client_.Refresh(timeout, nullptr, generation);
   if (!status.ok()) co_return status;
-  // From here on no server takes anything from the one before.
+  // From here on no server accepts anything from the previous coordinator.
   WatermarkRequest takeover;
   takeover.fence = {.generation = generation, .term = term_()};
   status = co_await client_.SetWatermark(std::move(takeover), options);
@@ -173,8 +174,9 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   }
   status = CheckOpenSteps(point.last, record, point.watermark);
   if (!status.ok()) co_return status;
-  // The one before may have been killed while it gave the servers a new map.
-  // What some have dropped for it is gone, so that all are to have that one.
+  // The previous coordinator may have been killed while it installed a new map.
+  // Shards that some servers dropped for that map are gone, so all servers must
+  // get it.
   status = co_await client_.Refresh(timeout, nullptr, generation, version);
   if (!status.ok()) co_return status;
   generation_ = generation;
@@ -191,7 +193,7 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   for (const auto& [key, block] : record.blocks) {
     point.blocks.push_back(block);
     if (block.first_round == 0 || point.rules.places() == 0) continue;
-    // Blocks begin with a round, and end one with every record.
+    // A block begins with a round, and every record of it ends with one.
     const uint64_t done =
         point.watermark < block.first ? 0 : point.watermark - block.first + 1;
     point.next_round = std::min(
@@ -205,7 +207,7 @@ Task<absl::Status> JobVariables::Attach(uint64_t generation) {
   }
   watermark_ = point.watermark;
   records_.Load(std::move(record), watermark_);
-  unclaimed_.clear();  // of an attempt before this one
+  unclaimed_.clear();  // from an earlier attempt
   for (const VariableEntry& entry : map_.entries()) {
     unclaimed_.insert(entry.spec.name);
   }
@@ -241,13 +243,13 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   if (!map.ok()) co_return map.status();
   tried_ = last + 1;
   const uint64_t term = term_();
-  // Nobody schedules one until it is known that the values are the first ones.
+  // No key is scheduled until it is known that the values are the initial ones.
   const bool keys = queue_.KeysUsed();
   if (keys) {
     const absl::Status none = queue_.ResetKeys({.restoring = true});
     if (!none.ok()) co_return none;
   }
-  // What was begun before is of the old generation, and void.
+  // Steps that were begun belong to the old generation, and are void.
   const uint64_t begun = queue_.last_step();
   const Duration install_timeout = std::chrono::minutes(10);
   absl::Status status = co_await client_.Install(*map, term, begun,
@@ -258,8 +260,8 @@ Task<absl::Status> JobVariables::Rebuild(std::vector<uint32_t> left_out,
   watermark_ = begun;
   unclaimed_.clear();
   queue_.RestartRounds();
-  // The values are the first ones again, until a checkpoint is restored: a
-  // coordinator that takes over before that must not go on with them.
+  // The values are the initial ones again until a checkpoint is restored: a
+  // coordinator that takes over before that must not continue with them.
   records_.Clear();
   if (keys) {
     status = queue_.ResetKeys({});

@@ -14,10 +14,10 @@ namespace capstan {
 namespace {
 
 constexpr size_t kMostRecordText = 64 << 10;
-// Of all records together; the rest is for those of the library.
+// Limit for all records of the program; the rest is for those of the library.
 constexpr size_t kMostRecords = kMaxRecordBytes / 2;
 
-// Throws the exception for `status`, the special one for poisoned closures.
+// Throws the exception for `status`; PoisonedClosure for poisoned closures.
 void Throw(const absl::Status& status) {
   if (status.ok()) return;
   const absl::optional<absl::Cord> poisoned = status.GetPayload(kPoisonedUrl);
@@ -26,8 +26,8 @@ void Throw(const absl::Status& status) {
   throw PoisonedClosure(ToError(status), absl::StrSplit(names, ", "));
 }
 
-// The same for what a task has failed with, once nothing that was called off
-// for it can change a variable any more.
+// The same for a failure of a task, after making sure that nothing that was
+// cancelled because of it can still change a variable.
 void ThrowFailure(CoordinatorMaker::Impl& coordinator_impl,
                   const absl::Status& status) {
   if (!TaskOf(status).empty() || status.GetPayload(kPoisonedUrl)) {
@@ -37,7 +37,7 @@ void ThrowFailure(CoordinatorMaker::Impl& coordinator_impl,
   Throw(status);
 }
 
-// Tells the servers which steps keys stand for, before any of them runs.
+// Tells the servers which steps keys stand for, before any of these steps runs.
 Task<absl::Status> PublishKeys(Dispatcher& dispatcher) {
   if (!dispatcher.variables().any()) {
     co_return absl::FailedPreconditionError(
@@ -148,7 +148,7 @@ void ClusterCoordinator::CreateVariables(const std::vector<VariableSpec>& specs,
   const std::lock_guard lock(impl_->changing);
   JobVariables& variables = impl_->dispatcher.variables();
   Throw(RunOn(impl_->executor, variables.Begin()));
-  // Those that were taken over have values that are newer than a checkpoint's.
+  // Variables that were taken over have values newer than a checkpoint's.
   std::vector<std::string> made;
   for (const VariableSpec& spec : specs) {
     if (variables.map().Find(spec.name) == nullptr) made.push_back(spec.name);
@@ -262,7 +262,7 @@ std::vector<std::string> ClusterCoordinator::Recover(
 
 UpdateResult ClusterCoordinator::Apply(
     Operation operation, const std::vector<VariableUpdate>& updates) {
-  // Not while a checkpoint is cut.
+  // Not while the snapshot of a checkpoint is being taken.
   const std::shared_lock lock(impl_->applying);
   return ValueOrThrow(
       RunOn(impl_->executor, impl_->dispatcher.Apply(operation, updates)));

@@ -1,4 +1,4 @@
-// What a ClusterCoordinator has in common with the others of its cluster.
+// State shared by all ClusterCoordinators of a cluster.
 #pragma once
 
 #include <atomic>
@@ -19,44 +19,45 @@
 
 namespace capstan {
 
-// The checkpoint that a Fit has begun with, and what was in it.
+// The checkpoint that a Fit started from, and what was in it.
 struct FitOrigin {
-  std::string name;  // empty: there is none
+  std::string name;  // empty: none
   std::map<std::string, std::string> records;
   std::set<std::string> restored;  // the variables
 };
 struct FitOrigins {
-  // By directory, as it was when the first Fit of this program came to it: what
-  // is saved later is what this program has done itself.
+  // By directory, as it was when the first Fit of this program used it:
+  // anything saved later was saved by this program.
   std::map<std::string, FitOrigin> by_directory;
-  // Whether the servers had trained when this program began; unset: no Fit has
-  // asked yet.
+  // Whether the servers had trained before this program started; unset: no Fit
+  // has asked yet.
   std::optional<bool> servers_had_trained;
-  // Whether a Fit has begun: what the servers hold then is newer than any
-  // checkpoint of before.
+  // Whether a Fit has begun: from then on the servers hold values that are
+  // newer than any earlier checkpoint.
   bool begun = false;
 };
 
-// Made once for a cluster, by launch/. The dispatcher outlives its use.
+// Made once per cluster, by launch/. The dispatcher must outlive its use.
 struct ClusterCoordinator::Impl {
   Impl(const Executor& executor_in, Dispatcher& dispatcher_in)
       : executor(executor_in), dispatcher(dispatcher_in) {}
 
-  const Executor executor;  // which another thread runs
+  const Executor executor;  // run by another thread
   Dispatcher& dispatcher;
-  std::mutex changing;  // variables are made and dropped by one at a time
-  // Whether it is known what a coordinator before this one has left.
+  std::mutex changing;  // one creates or drops variables at a time
+  // Whether it is known what an earlier coordinator left on the servers.
   std::atomic<bool> begun = false;
-  // Shared by updates that are no closures; a checkpoint is cut without any.
+  // Held shared by updates that do not come from closures; held exclusively
+  // while a snapshot is taken or values are replaced.
   std::shared_mutex applying;
-  // The directory for checkpoints that servers see too; empty if there is none.
+  // The checkpoint directory that servers see too; empty if there is none.
   std::string checkpoint_root;
-  // What the Fits of this program begin with. The program's thread's.
+  // What the Fits of this program start from. For the program's thread only.
   FitOrigins origins;
-  // Those that managers of checkpoints write to.
+  // The directories that CheckpointManagers write to.
   WrittenDirectories written_directories;
-  // Called with the names of variables that were made; guarded by `changing`,
-  // as is who has set it.
+  // Called with the names of new variables. Guarded by `changing`, as is
+  // on_created_of: the manager that set it.
   std::function<absl::Status(const std::vector<std::string>&)> on_created;
   const void* on_created_of = nullptr;
 };
@@ -66,7 +67,7 @@ struct CoordinatorMaker {
   // InvalidArgument, naming the field.
   static absl::StatusOr<DispatcherOptions> CheckOptions(
       const CoordinatorOptions& options);
-  // For other layers that work with the dispatcher.
+  // For other layers that use the dispatcher.
   static std::shared_ptr<Impl> ImplOf(const ClusterCoordinator& coordinator);
 };
 

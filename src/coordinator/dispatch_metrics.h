@@ -1,4 +1,4 @@
-// What the dispatcher counts, in a registry.
+// The dispatcher's metrics.
 #pragma once
 
 #include <string>
@@ -14,11 +14,10 @@ class DispatchMetrics {
   // `registry` must outlive it.
   explicit DispatchMetrics(MetricsRegistry& registry);
 
-  // Brings the metrics to what the queue says.
+  // Sets the metrics to the counts of the queue.
   void Update(const QueueCounts& counts, size_t ready_workers);
 
-  // How long functions take on a worker, from sending to the answer, in
-  // seconds.
+  // Time from sending a function to a worker to its answer, in seconds.
   Histogram& LatencyOf(const std::string& worker);
   // How often the worker was lost.
   Counter& LossesOf(const std::string& worker);

@@ -25,7 +25,7 @@ constexpr Duration kRateWindow = std::chrono::seconds(1);
 constexpr Duration kAskTimeout = std::chrono::seconds(1);
 constexpr Duration kRoundTimeout = std::chrono::seconds(5);
 constexpr Duration kRetry = std::chrono::milliseconds(100);
-// The monitor looks at least this often, unless this process is stopped.
+// The monitor runs at least this often, unless this process is stopped.
 constexpr Duration kLongestLook = std::chrono::seconds(2);
 constexpr size_t kMostTasksListed = 10;
 
@@ -39,7 +39,7 @@ double Seconds(Duration duration) {
 
 }  // namespace
 
-// Shared with its coroutines and with what other threads post.
+// Shared with its coroutines and with work that other threads post.
 class Dispatcher::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Clock& clock, Logger logger, const Executor& executor,
@@ -68,7 +68,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
  private:
   ClosureQueueOptions QueueOptions();
   LinkContext MakeContext();
-  // From any thread: calls `method` on the executor, if this still lives then.
+  // From any thread: calls `method` on the executor, if this object still
+  // exists then.
   void Post(void (Core::*method)());
   void PostKick();
   void Kick();
@@ -79,9 +80,10 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   void OnWorker(const TaskEntry& entry);
   void OnServer(const TaskEntry& entry);
   void CheckServers();
-  // Waits until all that serve answer and nothing runs. Returns those of all
-  // that do not: once `waited`, which it adds to, is `timeout`, also some that
-  // serve, if `go_on_without`; else it is DeadlineExceeded, naming one.
+  // Waits until all serving servers answer and nothing is running. Returns all
+  // servers that do not answer. Once `waited`, which it advances, reaches
+  // `timeout`, these may include serving ones if `go_on_without`; else
+  // DeadlineExceeded, naming one.
   Task<absl::StatusOr<std::vector<uint32_t>>> AwaitServers(AwakeTime& waited,
                                                            Duration timeout,
                                                            bool go_on_without);
@@ -90,12 +92,12 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
                          std::shared_ptr<WorkerLink> link);
   static Task<> RunRounds(std::shared_ptr<Core> self);
   static Task<> RunMonitor(std::shared_ptr<Core> self);
-  // Tells the servers of the rounds and clocks that are over.
+  // Tells the servers about rounds and clocks that are complete.
   Task<> SettleRounds();
-  // A failure to settle a round; it is tried again.
+  // After a failure to settle a round, before it is tried again.
   Task<> AfterFailure(absl::Status status);
   void LookAtWorkers(MonotonicTime now);
-  // Has closures that wait behind long ones brought back for workers that have
+  // Recalls closures that are queued behind long ones, for workers that have
   // nothing to do.
   void Rebalance(MonotonicTime now);
   void MeasureRate(MonotonicTime now);
@@ -104,7 +106,7 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   size_t NumUnready() const;
   size_t NumIdle() const;
   InputContext PipelineOf(int index) const;
-  // After a worker has come or gone.
+  // After a worker has arrived or left.
   void UpdatePipelines();
 
   Clock& clock_;
@@ -124,14 +126,15 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   JobVariables variables_;
   LinkContext context_;
   std::map<std::string, std::shared_ptr<WorkerLink>> links_;
-  // The numbers of the workers that have input pipelines, in order: those of
-  // links that count.
+  // The numbers of the workers that have input pipelines, in order: those whose
+  // links count.
   std::vector<int> pipelines_;
   ServerRegistry servers_;
   uint64_t last_session_ = 0;
-  Cancellation stop_;  // of what is asked of the servers
+  Cancellation stop_;  // for requests to the servers
   std::shared_ptr<Cancellation> until_lost_ = std::make_shared<Cancellation>();
-  // While the variables are made anew: cancelled when a server is lost again.
+  // While the variables are being created again: cancelled when a server is
+  // lost.
   std::shared_ptr<Cancellation> rebuilding_;
   bool stopping_ = false;
   size_t loops_ = 0;  // coroutines that Stop waits for
@@ -140,8 +143,8 @@ class Dispatcher::Core : public std::enable_shared_from_this<Core> {
   const std::unique_ptr<Timer> round_timer_;
   const std::unique_ptr<Timer> monitor_timer_;
   AwakeTime without_worker_;
-  Duration next_reminder_ = Duration::zero();  // of that
-  uint64_t ended_ = 0;  // closures, when it was last looked at
+  Duration next_reminder_ = Duration::zero();  // for without_worker_
+  uint64_t ended_ = 0;                         // closures, at the last check
   AwakeTime without_progress_;
   bool watching_ = false;
   MonotonicTime rate_since_;
@@ -233,7 +236,7 @@ void Dispatcher::Core::Post(void (Core::*method)()) {
 }
 
 void Dispatcher::Core::PostKick() {
-  // One that is on its way will see what there is.
+  // A Kick that is already posted will see the current state.
   if (kick_posted_.exchange(true)) return;
   Post(&Core::Kick);
 }
@@ -242,7 +245,7 @@ void Dispatcher::Core::Kick() {
   kick_posted_ = false;
   if (stopping_) return;
   round_event_.Set();
-  // Each worker has a closure before any has two.
+  // Each worker gets a closure before any gets two.
   bool more = true;
   for (size_t level = 0; more; ++level) {
     more = false;
@@ -286,7 +289,7 @@ Task<> Dispatcher::Core::Stop() {
   for (const auto& [task, link] : links) co_await link->Stop();
   // NOLINTNEXTLINE(bugprone-infinite-loop): the loops count it down.
   while (loops_ > 0) co_await loops_ended_.Wait();
-  // Whoever waits for something is told.
+  // Everybody who is still waiting gets an error.
   queue_.FailAll(absl::CancelledError("the coordinator has ended"));
   queue_.Detach();
 }
@@ -311,7 +314,7 @@ void Dispatcher::Core::OnWorker(const TaskEntry& entry) {
         entry.state == TaskState::kSilent) {
       found->second->OnUnreachable();
     }
-    // It was there, and is no part of the job any more.
+    // The worker was known and is no longer part of the job.
     if (entry.state == TaskState::kMissing) {
       ++loops_;
       Spawn(executor_, StopLink(shared_from_this(), found->second));
@@ -361,7 +364,7 @@ Task<> Dispatcher::Core::StopLink(std::shared_ptr<Core> self,
 void Dispatcher::Core::OnServer(const TaskEntry& entry) {
   const bool answered = servers_.Answers(entry.task);
   const bool other = servers_.OnTask(entry, variables_.any());
-  // What is being made anew is lost with it.
+  // Variables that are being created again are lost with this process.
   if (rebuilding_ != nullptr && other) rebuilding_->Cancel();
   const std::vector<std::string> returned = servers_.Returned();
   if (!answered && std::count(returned.begin(), returned.end(), entry.task)) {
@@ -400,7 +403,7 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
           "there is nothing to recover from: no server has lost its variables");
     }
     const QueueCounts counts = queue_.counts();
-    // They would go on with the initial values.
+    // Otherwise these functions would continue with the initial values.
     if (counts.queued + counts.in_flight > 0) {
       co_return absl::FailedPreconditionError(absl::StrCat(
           counts.queued + counts.in_flight,
@@ -408,13 +411,13 @@ Task<absl::StatusOr<std::vector<std::string>>> Dispatcher::Core::Recover(
           "gets its part again"));
     }
   }
-  // One that was silent has been waited for.
+  // The time for which servers have been silent already counts.
   AwakeTime waited(kLongestLook, clock_.Now(), servers_.LeastSilence());
   while (true) {
     absl::StatusOr<std::vector<uint32_t>> absent =
         co_await AwaitServers(waited, timeout, go_on_without);
     if (!absent.ok()) co_return absent.status();
-    // One that is started again meanwhile may or may not have them.
+    // A server that restarts in the meantime may or may not have the variables.
     const ServerRegistry::Processes asked = servers_.Now();
     const auto rebuilding = std::make_shared<Cancellation>();
     rebuilding_ = rebuilding;
@@ -457,7 +460,8 @@ Task<absl::StatusOr<std::vector<uint32_t>>> Dispatcher::Core::AwaitServers(
                       Seconds(timeout - so_far));
     }
     if (late && go_on_without) enough = absent.size() < servers_.size();
-    // What runs is being called off; it must not count in rounds to come.
+    // Closures that are running are being cancelled; they must not count in
+    // later rounds.
     if (enough && queue_.counts().in_flight == 0) co_return absent;
     if (late) {
       const absl::Status lost = servers_.Lost();
@@ -500,7 +504,7 @@ Task<> Dispatcher::Core::SettleRounds() {
     } else {
       status = co_await client_.Tick(std::move(request), options);
     }
-    // The rounds of variables that were lost are nobody's concern any more.
+    // The rounds of variables that were lost no longer matter.
     if (rebuilding_ != nullptr || variables_.fence().generation != generation) {
       continue;
     }
@@ -516,7 +520,7 @@ Task<> Dispatcher::Core::SettleRounds() {
 
 Task<> Dispatcher::Core::AfterFailure(absl::Status status) {
   if (stopping_) co_return;
-  // A server that cannot be reached is the roster's to judge.
+  // Whether an unreachable server is lost is up to the roster.
   const bool passing =
       absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
   if (!passing) queue_.FailAll(WithContext(status, "a round was not settled"));
@@ -529,8 +533,8 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
     const uint64_t watermark = self->queue_.counts().watermark;
     const absl::Status told =
         co_await self->variables_.MoveWatermark(watermark, &self->stop_);
-    // If they do not hear of it now, they will hear of a higher one; but not if
-    // they refuse what it says.
+    // If the servers cannot be told now, they get a higher watermark later; but
+    // not if they refuse what it says.
     if (absl::IsInvalidArgument(told) && !std::exchange(refused, true)) {
       self->logger_.Error(
           "the servers refuse to hear which steps are over, so that they keep "
@@ -542,7 +546,7 @@ Task<> Dispatcher::Core::RunMonitor(std::shared_ptr<Core> self) {
     self->LookAtWorkers(now);
     self->UpdatePipelines();
     self->MeasureRate(now);
-    // A worker may have rested enough.
+    // A worker may have rested long enough.
     self->Kick();
     self->Rebalance(now);
     co_await self->Pause(*self->monitor_timer_, kLook);
@@ -574,7 +578,7 @@ void Dispatcher::Core::Rebalance(MonotonicTime now) {
   if (empty) {
     for (const auto& [task, link] : links_) link->GiveBackHeld();
   }
-  // What has come a moment ago will start in time by itself.
+  // A closure that arrived a moment ago starts in time by itself.
   bool any = true;
   while (places > 0 && any) {
     any = false;
@@ -595,7 +599,7 @@ std::string Dispatcher::Core::Obstacle() const {
 }
 
 std::string Dispatcher::Core::NoWorker() const {
-  // One that makes its resources is there, however long it takes for that.
+  // A worker that is making its resources is present, however long that takes.
   const bool any =
       std::any_of(links_.begin(), links_.end(),
                   [](const auto& item) { return item.second->attached(); });

@@ -1,4 +1,4 @@
-// Which input pipelines workers are told to make while they come and go.
+// Which input pipelines workers are told to make as workers come and go.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,19 +19,19 @@ namespace {
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Pair;
-using Pipeline = std::pair<int, int>;  // which, of how many
+using Pipeline = std::pair<int, int>;  // index, number of pipelines
 
-// A process of a worker, as its coordinator sees it.
+// A worker's process, as its coordinator sees it.
 struct FakeWorker {
   bool there = true;
   uint64_t incarnation = 1;
-  // What it has, by id and by name, and all that it ever made.
+  // What it has, by id and by name, and every dataset that it ever made.
   std::map<uint64_t, InputContext> made;
   std::map<std::string, Pipeline> has;
   std::vector<Pipeline> datasets;
   int tables = 0;
   int runs = 0;
-  // Making waits for it, if it is not null.
+  // Making waits for this if it is not null.
   Event* gate = nullptr;
 };
 
@@ -69,7 +69,7 @@ class FakeChannel final : public Channel {
   std::string peer() const override { return "worker"; }
 
  private:
-  // As a worker does: one that is there for that input stays.
+  // Like a worker: keeps a resource that was made for the same input.
   void Make(const MakeRequest& request) {
     const auto known = worker_->made.find(request.id);
     if (known != worker_->made.end() && known->second == request.input) return;
@@ -137,7 +137,7 @@ class InputPipelinesTest : public ::testing::Test {
     entry.state = state;
     dispatcher_.OnTask(entry);
   }
-  // It dies, or is there again as another process.
+  // It dies, or returns as another process.
   void Kill(int index) {
     workers_.at("worker/" + std::to_string(index))->there = false;
     Tell(index, TaskState::kUnreachable);
@@ -186,7 +186,7 @@ TEST_F(InputPipelinesTest, TheOthersShareThePartOfOneThatHasLeft) {
   EXPECT_EQ(third.has["dataset"], Pipeline(1, 2));
 }
 
-// worker/10 comes after worker/2, and not before it as a name would.
+// worker/10 comes after worker/2, not before it as by name.
 TEST_F(InputPipelinesTest, TheyAreInTheOrderOfTheWorkersNumbers) {
   FakeWorker& tenth = Add(10);
   FakeWorker& second = Add(2);
@@ -224,7 +224,7 @@ TEST_F(InputPipelinesTest, OneThatStaysAwayDoesNotCountUntilItIsBack) {
   EXPECT_EQ(second.has["dataset"], Pipeline(1, 2));
 }
 
-// One that never came is not waited for, either.
+// Nobody waits for a worker that never came, either.
 TEST_F(InputPipelinesTest, OneThatNeverCameDoesNotCount) {
   FakeWorker& first = Add(0);
   Add(1).there = false;
@@ -232,7 +232,7 @@ TEST_F(InputPipelinesTest, OneThatNeverCameDoesNotCount) {
   EXPECT_EQ(first.has["dataset"], Pipeline(0, 1));
 }
 
-// A process that is the same as before, and was away while all changed.
+// The same process as before, which was away while everything changed.
 TEST_F(InputPipelinesTest, OneThatComesBackIsToldWhatHasChanged) {
   FakeWorker& first = Add(0);
   FakeWorker& second = Add(1);

@@ -14,13 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Versions between the first and the last that wait for their steps to be over.
+// Versions between the first and the last that wait for their steps to end.
 constexpr size_t kMostVersions = 16;
 
-// Left for what is no part: the sequence, and the blocks of parts and of keys.
+// Reserved for everything except parts: the sequence, and the blocks of parts
+// and of keys.
 constexpr size_t kRoomForBlocks = 16 << 10;
 
-// As JSON, in quotes.
+// As JSON, with quotes.
 size_t EncodedSize(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace).size();
 }
@@ -76,7 +77,7 @@ bool IsUtf8(const std::string& text) {
 void RecordKeeper::Load(JobRecord record, uint64_t watermark) {
   const std::lock_guard lock(mutex_);
   Version version;
-  // Others may have an older one.
+  // Other servers may have an older record.
   told_ = 0;
   version.step = watermark;
   for (const auto& [key, block] : record.blocks) {
@@ -123,7 +124,7 @@ uint64_t RecordKeeper::Version::limit() const {
 }
 
 RecordKeeper::Version& RecordKeeper::Change() {
-  // The last one always stays, and one that can be told soon.
+  // Keeps the last version, and one that can be sent soon.
   if (versions_.size() > kMostVersions) {
     versions_.erase(versions_.end() - 2);
   }
@@ -143,7 +144,8 @@ void RecordKeeper::Version::Put(const std::string& key, PartText value) {
 std::string RecordKeeper::Version::Encode() const {
   std::string text = EncodeJobRecord(record);
   if (text.size() <= kMaxRecordBytes) return text;
-  // Those that were not set for long come first: they are over, most likely.
+  // Parts that have not been set for the longest time come first: most likely
+  // they have ended.
   std::vector<std::pair<uint64_t, std::string>> oldest;
   for (const auto& [key, spare] : spares) oldest.emplace_back(spare.since, key);
   std::sort(oldest.begin(), oldest.end());
@@ -208,7 +210,8 @@ void RecordKeeper::OpenBlock(const std::string& key, const StepBlock& block,
   Version& now = Change();
   now.Put(key, std::move(value));
   now.record.blocks[key] = block;
-  // No record without the block may be told with a step of it as over.
+  // No record without the block may be sent with a watermark that includes one
+  // of its steps.
   for (Version& version : versions_) {
     const auto [limit, added] = version.limits.emplace(key, block.first - 1);
     limit->second = std::min(limit->second, block.first - 1);
@@ -224,7 +227,7 @@ void RecordKeeper::SetKeys(
   const auto is_key = [&](const auto& item) {
     return absl::StartsWith(item.first, prefix);
   };
-  // All versions have it, so that whichever is told next does.
+  // All versions get the keys, so that whichever is sent next has them.
   uint64_t sequence = versions_.back().record.sequence;
   for (Version& version : versions_) {
     version.record.sequence = ++sequence;

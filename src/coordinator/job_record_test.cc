@@ -42,7 +42,7 @@ TEST(JobRecordTest, WhatIsNoneIsRefused) {
     EXPECT_THAT(DecodeJobRecord(text), StatusIs(absl::StatusCode::kDataLoss))
         << text;
   }
-  // Steps begin with 1, and must not wrap nor need all memory.
+  // Steps begin with 1; a block must neither wrap nor need all memory.
   for (const char* block : {"[0,1,0]", "[1,0,0]", "[18446744073709551615,1,0]",
                             "[1,9999999999,0]"}) {
     EXPECT_THAT(DecodeJobRecord(std::string("{\"sequence\":1,\"parts\":{},") +
@@ -61,7 +61,7 @@ TEST(RecordKeeperTest, ARecordIsToldOnce) {
   const RecordKeeper::Notice notice = keeper.Next(4);
   EXPECT_EQ(notice.watermark, 4u);
   EXPECT_EQ(Decoded(notice).parts.at("a"), "1");
-  // As long as they were not told.
+  // Until the servers were told.
   EXPECT_NE(keeper.Next(4).record, "");
   keeper.Told(notice);
   EXPECT_EQ(keeper.Next(5).record, "");
@@ -102,7 +102,7 @@ TEST(RecordKeeperTest, AnOpenBlockHoldsTheWatermarkWhereTheRecordIs) {
   keeper.OpenBlock("fit", block, "at 0");
   EXPECT_EQ(keeper.FindBlock("fit"), block);
   RecordKeeper::Notice notice = keeper.Next(9);
-  // Steps 5 to 9 are over, but the record does not say so.
+  // Steps 5 to 9 have ended, but the record does not say so.
   EXPECT_EQ(notice.watermark, 4u);
   EXPECT_EQ(Decoded(notice).blocks.at("fit"), block);
   keeper.Told(notice);
@@ -113,7 +113,7 @@ TEST(RecordKeeperTest, AnOpenBlockHoldsTheWatermarkWhereTheRecordIs) {
   EXPECT_EQ(notice.watermark, 7u);
   EXPECT_EQ(Decoded(notice).parts.at("fit"), "at 7");
   keeper.Told(notice);
-  // Not before step 12 is over.
+  // Not before step 12 has ended.
   notice = keeper.Next(11);
   EXPECT_EQ(notice.watermark, 7u);
   EXPECT_EQ(notice.record, "");
@@ -135,10 +135,10 @@ TEST(RecordKeeperTest, WithoutTheBlockNoStepOfItIsToldAsOver) {
   RecordKeeper keeper;
   keeper.OpenBlock("fit", {.first = 1, .count = 4}, "one");
   keeper.CloseBlock("fit", "one is done");
-  // All of these wait for step 4, and there is room for no more.
+  // All of these wait for step 4, and there is no room for more.
   for (int i = 0; i < 20; ++i) keeper.Set("other", std::to_string(i));
   keeper.OpenBlock("fit", {.first = 5, .count = 100}, "two");
-  // The version that has opened the block is among those that are forgotten.
+  // The version that opened the block is among those that are dropped.
   for (uint64_t step = 5; step < 60; ++step) {
     keeper.Account("fit", "two", step);
     keeper.Set("other", std::to_string(step));
@@ -163,7 +163,7 @@ TEST(RecordKeeperTest, LoadGoesOnWhereAnotherOneWas) {
   keeper.Load(Decoded(left), left.watermark);
   EXPECT_EQ(keeper.Find("fit"), "at 5");
   EXPECT_EQ(keeper.FindBlock("fit"), (StepBlock{.first = 3, .count = 8}));
-  // Some server may have an older one.
+  // Some server may have an older record.
   RecordKeeper::Notice notice = keeper.Next(9);
   EXPECT_EQ(notice.watermark, 5u);
   EXPECT_EQ(Decoded(notice), Decoded(left));
@@ -186,7 +186,7 @@ TEST(RecordKeeperTest, ALoadedRecordWithoutBlocksHoldsNothing) {
 
 TEST(RecordKeeperTest, PartsThatWereNotSetForLongAreCutToTheirSpares) {
   RecordKeeper keeper;
-  // As escaped text, each takes up twice as much.
+  // As escaped text, each takes twice as much.
   const std::string large(100'000, '"');
   const auto name = [](int i) { return "model " + std::to_string(i); };
   for (int i = 0; i < 20; ++i) {
@@ -203,9 +203,9 @@ TEST(RecordKeeperTest, PartsThatWereNotSetForLongAreCutToTheirSpares) {
     }
     keeper.Told(notice);
   }
-  // Nothing is lost here, as for a checkpoint.
+  // Nothing is lost here: checkpoints get the full text.
   EXPECT_EQ(keeper.Find(name(0)), large);
-  // One that is set again comes before the others.
+  // A part that is set again has precedence over the others.
   keeper.OpenBlock(name(0), {.first = 1, .count = 9}, {large, "spare"});
   EXPECT_EQ(Decoded(keeper.Next(0)).parts.at(name(0)), large);
 }
@@ -216,7 +216,7 @@ TEST(RecordKeeperTest, WhatCannotFitIsRefused) {
       {"a", PartText(std::string(kMaxRecordBytes / 2, 'x'))}};
   EXPECT_OK(keeper.CheckRoom(large));
   keeper.SetAll(large);
-  // In place of it, and beside it.
+  // In place of "a", and beside it.
   EXPECT_OK(keeper.CheckRoom(large));
   EXPECT_THAT(keeper.CheckRoom({{"b", large.at("a")}}),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -224,19 +224,19 @@ TEST(RecordKeeperTest, WhatCannotFitIsRefused) {
   EXPECT_OK(keeper.CheckRoom({{"b", PartText(large.at("a").text, "")}}));
   keeper.Erase("a");
   EXPECT_OK(keeper.CheckRoom({{"b", large.at("a")}}));
-  // What takes up more room than it is long.
+  // A text that takes more room than its length.
   EXPECT_THAT(keeper.CheckRoom(
                   {{"b", PartText(std::string(kMaxRecordBytes / 2, '"'))}}),
               StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
-// What a coordinator that takes over knows is just what it needs: whenever the
-// one before is killed, each step of the part counts in its record, or is run
-// again, and never both.
+// The record contains exactly what a coordinator that takes over needs:
+// whenever the previous one is killed, each step of the part either counts in
+// the record or is run again, never both.
 RC_GTEST_PROP(RecordKeeperTest, EachStepIsCountedOrRunAgain, ()) {
   RecordKeeper keeper;
-  uint64_t last = 0;   // step that has a number
-  uint64_t over = 0;   // all up to this are
+  uint64_t last = 0;   // highest step with a number
+  uint64_t over = 0;   // all steps up to this have ended
   uint64_t taken = 0;  // of the block: the part has counted them
   std::optional<StepBlock> block;
   const int actions = *rc::gen::inRange(1, 200);
@@ -253,7 +253,7 @@ RC_GTEST_PROP(RecordKeeperTest, EachStepIsCountedOrRunAgain, ()) {
         over = block->first - 1;
         taken = over;
         keeper.OpenBlock("part", *block, counted());
-        // As Fit does before the first of them begins.
+        // As Fit does before the first of these steps begins.
         {
           const RecordKeeper::Notice notice = keeper.Next(over);
           told = std::max(told, notice.watermark);
@@ -262,7 +262,7 @@ RC_GTEST_PROP(RecordKeeperTest, EachStepIsCountedOrRunAgain, ()) {
         }
         break;
       case 1:
-        // Results are known, or can be, before all is over.
+        // Results are known, or can be, before all steps have ended.
         if (block && taken < last) ++taken;
         break;
       case 2:
@@ -294,7 +294,7 @@ RC_GTEST_PROP(RecordKeeperTest, EachStepIsCountedOrRunAgain, ()) {
     const uint64_t accounts =
         std::stoull(on_servers.parts.at("part").substr(6));
     const auto found = on_servers.blocks.find("part");
-    // What is counted is over, and in a block what is over is counted.
+    // What is counted has ended; in a block, what has ended is counted.
     RC_ASSERT(accounts <= over);
     if (found != on_servers.blocks.end()) {
       RC_ASSERT(told <= accounts);

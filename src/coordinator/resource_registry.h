@@ -1,4 +1,4 @@
-// The per-worker resources that the program has made.
+// The per-worker resources that the program has created.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace capstan {
 // Thread-safe. Held by a shared_ptr, as handles may outlive the coordinator.
 class ResourceRegistry : public std::enable_shared_from_this<ResourceRegistry> {
  public:
-  // `on_change` is called, from any thread, when a resource comes or goes; it
-  // must not call back. Never after Close.
+  // `on_change` is called, from any thread, when a resource is added or
+  // removed; it must not call back. Never called after Close.
   explicit ResourceRegistry(std::function<void()> on_change)
       : on_change_(std::move(on_change)) {}
 
-  // A new resource; it goes with the last copy of the handle.
+  // Adds a resource, which is removed with the last copy of the handle.
   std::shared_ptr<const uint64_t> Add(
       std::shared_ptr<const ResourceInfo> info) {
     uint64_t id = 0;
@@ -43,7 +43,7 @@ class ResourceRegistry : public std::enable_shared_from_this<ResourceRegistry> {
     return all_;
   }
 
-  // Nobody is told any more.
+  // No changes are reported after this.
   void Close() {
     const std::lock_guard lock(mutex_);
     on_change_ = nullptr;

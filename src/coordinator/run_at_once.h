@@ -1,4 +1,4 @@
-// Work that blocks, a few pieces of it at once.
+// Runs blocking work in parallel, a few pieces at a time.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace capstan {
 
-// At most so many: each has a thread and a buffer.
+// Bounded because each piece has a thread and a buffer.
 inline constexpr size_t kMostAtOnce = 4;
 
 // Runs all of `works`, each once and on a thread of its own, and waits for
-// them. After an error no more are begun; returns the first of the list that
-// has failed.
+// them. After an error no more are started; returns the first error in the
+// order of the list.
 inline absl::Status RunAtOnce(
     const std::vector<std::function<absl::Status()>>& works) {
   std::vector<absl::Status> results(works.size());

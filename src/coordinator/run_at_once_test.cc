@@ -27,7 +27,7 @@ TEST(RunAtOnceTest, RunsEachOnce) {
   EXPECT_OK(RunAtOnce({}));
 }
 
-// Would hang if one came after the other.
+// Would hang if they ran one after another.
 TEST(RunAtOnceTest, TheyRunAtTheSameTime) {
   std::barrier all(static_cast<std::ptrdiff_t>(kMostAtOnce));
   const Works works(kMostAtOnce, [&] {

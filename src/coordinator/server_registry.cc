@@ -34,7 +34,7 @@ bool ServerRegistry::OnTask(const TaskEntry& entry, bool any) {
                                  : Duration::zero();
   if (!server.silent) server.next_reminder = Duration::zero();
   if (!any || server.incarnation == 0) server.incarnation = incarnation;
-  // One that was restarted, or lost before, stays so.
+  // A server that was restarted, or lost before, stays so.
   if (server.silent && server.silence < timeout_) return other;
   if (!answers) {
     const std::string how_long =

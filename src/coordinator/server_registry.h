@@ -1,6 +1,6 @@
-// What the coordinator knows of the parameter servers of its job: who answers,
-// who is waited for, who has lost the variables that it held, and whom the job
-// goes on without.
+// What the coordinator knows about the parameter servers of its job: which ones
+// answer, which ones it is waiting for, which ones have lost their variables,
+// and which ones the job continues without.
 #pragma once
 
 #include <cstdint>
@@ -19,56 +19,56 @@ namespace capstan {
 // Not thread-safe.
 class ServerRegistry {
  public:
-  // Which process a server was.
+  // The incarnation of each server, by task.
   using Processes = std::map<std::string, uint64_t>;
 
-  // `serves` says whether the variables are on a server, or will be. One that
-  // is silent may be paused, and still have what it holds: it is lost only
-  // after `timeout`.
+  // `serves` returns whether a server holds, or will hold, variables. A silent
+  // server may be paused and still have its variables: it is lost only after
+  // `timeout`.
   ServerRegistry(std::function<bool(uint32_t)> serves, Duration timeout);
 
-  // What the roster knows of one now. `any`: whether there are variables, which
-  // a process that comes after it does not have. Returns whether this is
-  // another process than before, or none.
+  // The roster's current state of a server. `any`: whether there are variables,
+  // which a replacement process would not have. Returns whether the process is
+  // not the same as before, or does not answer.
   bool OnTask(const TaskEntry& entry, bool any);
 
-  // Variables were made on these processes.
+  // Variables were created on these processes.
   void HaveVariables(const Processes& processes);
   Processes Now() const;
 
-  // The first of those that serve which is lost, or has lost its variables; OK
-  // if none.
+  // The first serving server that is lost or has lost its variables; OK if
+  // none.
   absl::Status Lost() const;
-  // All of these that are so, as errors.
+  // All such servers, as errors.
   std::vector<absl::Status> AllLost() const;
-  // Those that serve, are silent and not lost: "ps/0 (127.0.0.1:7171) has not
-  // answered for 5 s; waiting another 55 s for it".
+  // Serving servers that are silent and not lost: "ps/0 (127.0.0.1:7171) has
+  // not answered for 5 s; waiting another 55 s for it".
   std::vector<std::string> AllSilent() const;
-  // The same of one, when it became silent and then every `interval`; else
-  // nothing.
+  // The same text for one server, when it becomes silent and then every
+  // `interval`; else nothing.
   std::optional<std::string> Reminder(const std::string& task,
                                       Duration interval);
-  // How long those that serve and do not answer have been silent, at least.
+  // The shortest silence of the serving servers that do not answer.
   Duration LeastSilence() const;
-  // Those that serve and do not answer.
+  // Serving servers that do not answer.
   std::vector<std::string> Awaited() const;
-  // Those that do not serve, and those of them that answer.
+  // Servers that do not serve, and those of them that answer.
   std::vector<std::string> LeftOut() const;
   std::vector<std::string> Returned() const;
-  // The indices of all that do not answer, ascending.
+  // The indices of all servers that do not answer, ascending.
   std::vector<uint32_t> Absent() const;
   bool Answers(const std::string& task) const;
-  // Whether it is known, and does not answer.
+  // Whether the server is known and does not answer.
   bool IsAway(const std::string& task) const;
   size_t size() const { return servers_.size(); }
 
  private:
   struct Server {
     uint32_t index = 0;
-    uint64_t incarnation = 0;  // when its variables were made
-    uint64_t now = 0;          // and that of the process that answers now
+    uint64_t incarnation = 0;  // of the process that got its variables
+    uint64_t now = 0;          // of the process that answers now
     bool answers = false;
-    bool silent = false;  // and not proven to be gone
+    bool silent = false;  // and not known to be gone
     Duration silence = Duration::zero();
     Duration next_reminder = Duration::zero();
     std::string address;

@@ -1,5 +1,5 @@
-// For what talks to the servers at length, and must end when one is lost. Both
-// block, on a thread of the caller's.
+// For long operations on the servers that must end when a server is lost. Both
+// functions block, on one of the caller's threads.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,12 @@
 
 namespace capstan {
 
-// What is cancelled when a server is lost; may be null.
+// Cancelled when a server is lost; may be null.
 std::shared_ptr<Cancellation> UntilLost(
     const CoordinatorMaker::Impl& coordinator_impl);
 
-// `status`, or which server is lost if that is what has cancelled it.
+// `status`, or the error of the lost server if that is what cancelled the
+// operation.
 absl::Status OrLost(const CoordinatorMaker::Impl& coordinator_impl,
                     const absl::Status& status);
 

@@ -13,8 +13,8 @@
 namespace capstan {
 namespace {
 
-// Of what ends when a server is lost: until then it waits for a silent one, as
-// all do.
+// For calls that end when a server is lost: until then they wait for a silent
+// one, as everything does.
 constexpr Duration kUntilLost = std::chrono::minutes(10);
 
 absl::Status Contradiction(const std::string& one, const std::string& other) {
@@ -62,7 +62,7 @@ absl::StatusOr<RoundRules> RulesOf(std::span<const VariableEntry> entries) {
 
 namespace {
 
-// OK if `spec` is what `there` is, but for what may change while a job runs.
+// OK if `spec` equals `there`, except for what may change while a job runs.
 absl::Status CheckSame(const VariableSpec& there, const VariableSpec& spec) {
   const bool same = there.dtype == spec.dtype && there.shape == spec.shape &&
                     there.update.index() == spec.update.index() &&
@@ -101,7 +101,7 @@ Task<absl::Status> JobVariables::Install(ShardMap map) {
     map_ = std::move(map);
     co_return status;
   }
-  // Some servers may have taken it: what there was is the next version.
+  // Some servers may have installed it: the old map becomes the next version.
   const std::span<const VariableEntry> entries = map_.entries();
   std::vector<VariableEntry> copy(entries.begin(), entries.end());
   absl::StatusOr<ShardMap> before = map.Next(std::move(copy));
@@ -247,7 +247,7 @@ Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
   request.record = notice.record;
   absl::Status status =
       co_await client_.SetWatermark(std::move(request), options);
-  // Whoever waits has it without anybody coming in between.
+  // The first waiter gets the turn directly, so that nobody comes in between.
   telling_ = !to_tell_.empty();
   if (telling_) {
     to_tell_.front()->Set(true);
@@ -263,16 +263,16 @@ Task<absl::Status> JobVariables::Tell(RecordKeeper::Notice notice,
 Task<absl::Status> JobVariables::MoveWatermark(uint64_t watermark,
                                                Cancellation* cancellation) {
   if (!any()) co_return absl::OkStatus();
-  // It is tried again; nobody waits here for one who may wait long.
+  // It is tried again; nobody waits here for a request that may wait long.
   if (telling_) co_return absl::OkStatus();
   AccountKeys();
   RecordKeeper::Notice notice = records_.Next(watermark);
-  // One that is to be run again may be below it.
+  // A step that must run again may be below the servers' watermark.
   notice.watermark = std::max(notice.watermark, watermark_);
   if (notice.record.empty() && notice.watermark <= watermark_) {
     co_return absl::OkStatus();
   }
-  // It is tried again, and whoever waits for this has other things to look at.
+  // It is tried again, and the caller has other things to look after.
   UpdateOptions options;
   options.timeout = std::chrono::seconds(1);
   options.cancellation = cancellation;

@@ -1,5 +1,5 @@
-// The variables of a job as its coordinator has them: makes and drops them, and
-// knows which history they are of.
+// The variables of a job, as its coordinator sees them: creates and drops them,
+// and knows the generation that they belong to.
 #pragma once
 
 #include <cstdint>
@@ -23,35 +23,35 @@
 
 namespace capstan {
 
-// What the update modes of variables ask for together. InvalidArgument, naming
-// two that contradict one another.
+// Combines the update modes of all variables. InvalidArgument, naming two
+// variables that contradict each other.
 absl::StatusOr<RoundRules> RulesOf(std::span<const VariableEntry> entries);
 
 // Lives on the client's executor. One call of Create or Drop at a time.
 class JobVariables {
  public:
-  // What is passed by reference must outlive it. `term` is the coordinator's.
-  // `attach`: whether to go on with what another coordinator has left.
-  // `begin_without`: whether to begin without servers that do not answer, if
-  // others of them have variables; what it had is in a checkpoint.
+  // References must outlive it. `term` returns the coordinator's term.
+  // `attach`: whether to resume from what another coordinator left.
+  // `begin_without`: whether to begin without servers that do not answer if
+  // others have variables; what the missing ones held is in a checkpoint.
   JobVariables(ParameterClient& client, ClosureQueue& queue,
                std::function<uint64_t()> term, bool attach, bool begin_without);
 
-  // Takes over what a coordinator before this one has left on the servers, if
-  // all of them still have it: variables, steps, rounds and record. Else begins
-  // a new generation, in which there is nothing. Does nothing the second time.
-  // Create does it, if nobody has. Unavailable or the like if a server does not
-  // answer, and the job neither has gone on nor may begin without it.
+  // Takes over what an earlier coordinator left on the servers, if all of them
+  // still have it: variables, steps, rounds and record. Otherwise begins a new,
+  // empty generation. Does nothing when called again. Create calls it if nobody
+  // has. Unavailable or the like if a server does not answer, unless the job
+  // already continued without that server or may begin without it.
   Task<absl::Status> Begin();
-  // Whether it did the former.
+  // Whether Begin took over an earlier job.
   bool attached() const { return attached_; }
-  // Why it did not although something was there; empty if there was nothing.
+  // Why it did not, although there was one; empty if there was none.
   const std::string& detached_because() const { return detached_because_; }
 
-  // Adds variables to those that there are. One that was taken over is kept as
-  // it is, once; FailedPrecondition if it is another one.
-  // Errors of AddVariables, RulesOf and Install; FailedPrecondition for other
-  // rules after rounds have begun. What there was is there again then.
+  // Adds variables. A variable that was taken over is kept as it is, once;
+  // FailedPrecondition if its spec differs. Errors of AddVariables, RulesOf and
+  // Install; FailedPrecondition for other rules after rounds have begun. On an
+  // error the variables are what they were before.
   Task<absl::Status> Create(std::vector<VariableSpec> specs,
                             Partitioner partitioner);
   Task<absl::Status> Drop(std::vector<std::string> names);
@@ -59,8 +59,8 @@ class JobVariables {
   Task<absl::Status> ChangeLearningRate(std::vector<std::string> names,
                                         LearningRate rate);
 
-  // As in client/by_name.h; an update is a step of its own. Reading takes at
-  // most `limit`.
+  // As in client/by_name.h; each update is a step. Reading takes at most
+  // `limit`.
   Task<absl::StatusOr<std::vector<Tensor>>> Read(std::vector<std::string> names,
                                                  Duration limit);
   Task<absl::StatusOr<Tensor>> ReadRows(std::string name,
@@ -71,31 +71,31 @@ class JobVariables {
                                            std::vector<VariableUpdate> updates,
                                            Cancellation* cancellation);
 
-  // Makes the variables of this coordinator once more, in a new generation and
-  // with their initial values, on the servers without `left_out`: after a
-  // server has lost its own. The numbers of steps go on, the record is empty.
-  // Nothing may be in flight.
-  // Cancelled by `cancellation`, after which it can be tried again.
+  // After a server has lost its variables: creates those of this coordinator
+  // again, in a new generation and with their initial values, on the servers
+  // that are not in `left_out`. Step numbers continue; the record is empty.
+  // Nothing may be in flight. Cancelled by `cancellation`, after which it can
+  // be tried again.
   Task<absl::Status> Rebuild(std::vector<uint32_t> left_out,
                              Cancellation* cancellation);
 
-  // Added up over all shards.
+  // Summed over all shards.
   Task<absl::StatusOr<std::vector<uint64_t>>> Staleness();
 
-  // Tells the servers how far the job is, and the record; OK if there is
-  // nothing to tell. Cancelled by `cancellation`, which may be null.
+  // Sends the watermark and the record to the servers; OK if there is nothing
+  // new. Cancelled by `cancellation`, which may be null.
   Task<absl::Status> MoveWatermark(uint64_t watermark,
                                    Cancellation* cancellation);
 
   // Thread-safe.
   RecordKeeper& records() { return records_; }
-  // Returns when the servers have the newest record that they may have, and
-  // know of all steps that are over: from then on an update of one of those
-  // that is still on its way, as of a function that was called off, changes
-  // nothing. Cancelled by `cancellation`, which may be null.
+  // Returns when the servers have the newest record that they may have and know
+  // of all steps that have ended: from then on an update of such a step that is
+  // still in transit, as from a function that was cancelled, changes nothing.
+  // Cancelled by `cancellation`, which may be null.
   Task<absl::Status> Publish(Cancellation* cancellation = nullptr);
 
-  // Of what is sent to the servers now.
+  // For requests to the servers now.
   Fence fence() const;
   bool any() const { return !map_.entries().empty(); }
   const ShardMap& map() const { return map_; }
@@ -108,27 +108,28 @@ class JobVariables {
     StoreReport report;
   };
   using Answers = std::vector<Answer>;
-  // What the servers without `left_out` hold. Errors of Status.
+  // What the servers outside `left_out` hold. Errors of Status.
   Task<absl::StatusOr<Answers>> Ask(std::vector<uint32_t> left_out);
-  // The same of all servers. One that does not answer is in `absent`, if the
-  // job has gone on without it, or may begin without it.
+  // Asks all servers. One that does not answer is put into `absent` if the job
+  // already continued without it or may begin without it.
   Task<absl::StatusOr<Answers>> AskAll(std::vector<uint32_t>& absent);
-  // Whether all servers have the same variables, but for those that the job has
-  // gone on without; else why not, or nothing if there are none.
+  // Whether all servers have the same variables, except those that the job
+  // continued without. If not, `because` says why; it is empty if there are no
+  // variables.
   static bool CanAttach(const Answers& answers,
                         const std::vector<uint32_t>& absent,
                         std::string& because);
   Task<absl::Status> Attach(uint64_t generation);
-  // A round that a server has begun to commit is committed on all, in the same
-  // way.
+  // If a server has begun to commit a round, commits it on all servers with the
+  // same replicas.
   Task<absl::Status> SettleLastRound(const Answers& answers);
   Task<absl::Status> Install(ShardMap map);
-  // Brings the record up to date with the keys of steps.
+  // Updates the record with the keys of steps.
   void AccountKeys();
-  // Takes over the keys that a record has, after Resume of the queue.
+  // Takes over the keys of a record; called after the queue's Resume.
   absl::Status LoadKeys(const JobRecord& record, uint64_t last);
-  // One after the other: of two requests with the same watermark, a server
-  // keeps the record of the one that comes last.
+  // Sends one request at a time: of two requests with the same watermark, a
+  // server keeps the record of the later one.
   Task<absl::Status> Tell(RecordKeeper::Notice notice, UpdateOptions options);
 
   ParameterClient& client_;
@@ -138,15 +139,15 @@ class JobVariables {
   const bool begin_without_;
   bool attached_ = false;
   std::string detached_because_;
-  std::set<std::string> unclaimed_;  // taken over, and not yet asked for
+  std::set<std::string> unclaimed_;  // taken over, not yet requested by Create
   RecordKeeper records_;
   uint64_t generation_ = 0;
-  // The newest that this has tried to begin: one that has failed is known to
-  // servers that may not be asked the next time.
+  // The newest generation that this coordinator tried to begin: a failed
+  // attempt is known to some servers, which may not be asked the next time.
   uint64_t tried_ = 0;
-  uint64_t watermark_ = 0;                              // that the servers know
-  uint64_t keys_version_ = 0;                           // that the record has
-  bool telling_ = false;                                // them, now
+  uint64_t watermark_ = 0;     // that the servers have
+  uint64_t keys_version_ = 0;  // that the record has
+  bool telling_ = false;       // a request is under way
   std::deque<std::shared_ptr<Promise<bool>>> to_tell_;  // who waits for that
   ShardMap map_;
 };

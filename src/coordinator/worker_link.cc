@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kAttachTimeout = std::chrono::milliseconds(1500);
 constexpr Duration kProbeTimeout = std::chrono::milliseconds(500);
-// What a worker may say that it runs at once.
+// Limit on the concurrency that a worker may report.
 constexpr uint32_t kMaxConcurrency = 1024;
 
 BackoffOptions AttachBackoff() {
@@ -92,12 +92,12 @@ Task<> WorkerLink::Run(std::shared_ptr<WorkerLink> self) {
     if (self->stopping_) {
       self->Lose(session, absl::CancelledError("the coordinator ends"));
     }
-    // Each call ends at once, as the session's cancellation says so.
+    // Each call ends at once, because the session was cancelled.
     while (!session->in_flight.empty()) co_await self->event_.Wait();
     self->error_ = session->lost;
     self->session_ = nullptr;
-    // A worker that takes attachments and nothing else is not asked over and
-    // over; an answer has set this back.
+    // Do not keep asking a worker that accepts attachments and nothing else; an
+    // answer resets the back-off.
     const Duration pause = self->backoff_.Next();
     co_await self->Pause(pause);
   }
@@ -141,13 +141,14 @@ Task<absl::Status> WorkerLink::Attach() {
   if (!reply.ok()) co_return reply.status();
   absl::StatusOr<AttachReply> decoded = DecodeAttachReply(reply->body);
   if (!decoded.ok()) co_return WithTask(decoded.status(), task_);
-  // The roster will turn it away, and may not have seen it yet.
+  // The roster is going to reject it, but may not have seen it yet.
   const absl::Status same = CheckProgram(*decoded);
   if (!same.ok()) co_return same;
   auto session = std::make_shared<Session>();
   session->number = request.session;
   session->incarnation = decoded->incarnation;
-  // With which context is not known: of no pipelines, so they are asked for.
+  // Their contexts are unknown. "0 pipelines" matches none, so they are
+  // requested again.
   for (const uint64_t id : decoded->made) {
     session->made[id].input.num_input_pipelines = 0;
   }
@@ -157,7 +158,7 @@ Task<absl::Status> WorkerLink::Attach() {
   for (uint32_t i = 0; i < session->reply.functions.size(); ++i) {
     session->functions.emplace(session->reply.functions[i].name, i);
   }
-  // It is the process that had them, so they have not taken it down.
+  // It is the same process, so these closures have not killed it.
   if (session->incarnation == blamed_incarnation_) {
     for (const std::weak_ptr<Closure>& weak : blamed_) {
       const ClosurePtr closure = weak.lock();

@@ -1,5 +1,6 @@
-// The coordinator's side of one worker: attaches to it, has it make what it
-// needs, gives it closures, and gives them back when it is lost.
+// The coordinator's side of one worker: attaches to it, has it make the
+// resources that it needs, sends it closures, and gives them back to the queue
+// if the worker is lost.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@
 
 namespace capstan {
 
-// What all links of a coordinator share. It outlives them.
+// Shared by all links of a coordinator. Outlives them.
 struct LinkContext {
   Clock& clock;
   Logger logger;
@@ -35,26 +36,27 @@ struct LinkContext {
   ClosureQueue& queue;
   const ResourceRegistry& resources;
   DispatchMetrics& metrics;
-  // How many closures a worker has beyond those that it runs.
+  // How many closures a worker gets beyond those that it runs.
   uint32_t queued_per_worker = 2;
-  // The most bytes of tensors that a result may have.
+  // Limit on the bytes of tensors in a result.
   uint64_t result_limit = uint64_t{1} << 30;
-  // What the program defines, and a worker's must; null: not compared.
+  // What the program defines; the worker must define the same. Null: not
+  // compared.
   std::shared_ptr<const ProgramDefinitions> definitions;
-  // Of the coordinator, now.
+  // Return the coordinator's current term and fence.
   std::function<CoordinatorTerm()> coordinator_term;
   std::function<Fence()> fence;
-  // How many workers there are.
+  // The number of workers.
   std::function<int()> num_workers;
-  // The input pipeline of the worker of that number, now.
+  // The current input pipeline of worker `index`.
   std::function<InputContext(int index)> pipeline;
-  // A worker is there, perhaps after it was away for long.
+  // A worker has attached, perhaps after a long absence.
   std::function<void()> on_attached;
-  // Above all sessions so far.
+  // Greater than all sessions so far.
   std::function<uint64_t()> next_session;
-  // How many workers have a thread free, or may become ready soon.
+  // How many workers have a free thread or may become ready soon.
   std::function<size_t()> num_idle;
-  // Whether the coordinator does not hear from a server either.
+  // Whether the coordinator does not hear from that server either.
   std::function<bool(const std::string& task)> is_away;
   // Another link may have something to do.
   std::function<void()> on_ready;
@@ -68,60 +70,59 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
              std::unique_ptr<Channel> channel, Random random);
 
   void Start();
-  // Gives back what it has, and ends. The channel is closed.
+  // Gives its closures back, and ends. The channel is closed.
   Task<> Stop();
 
-  // The worker is there, as others say: tries at once to attach to it.
+  // The roster says that the worker is up: tries to attach now.
   void Nudge();
-  // It does not answer, as others say: asks it, and loses it if that is so. A
-  // link that waits for no answer does not notice by itself, and a call that
-  // comes after would wait for the worker to come back.
+  // The roster says that the worker does not answer: probes it, and loses it if
+  // that is so. A link that is waiting for no answer does not notice by itself,
+  // and its next call would wait for the worker to come back.
   void OnUnreachable();
-  // Resources have come or gone, or input pipelines have changed.
+  // Resources were added or removed, or input pipelines have changed.
   void OnResources();
 
   // Whether it could take another closure, and how many it has.
   bool CanTake() const;
   size_t in_flight() const;
-  // Takes one closure of the queue and sends it. False if there is none.
+  // Takes one closure from the queue and sends it. False if there is none.
   bool TakeOne();
 
-  // How many closures it would run at once if it got as many more.
+  // How many more closures it would run at once if it got them.
   size_t free_places() const;
-  // Has the newest closure brought back that was sent up to `since` and has not
-  // started, as far as can be told from here. False if there is none.
+  // Recalls the newest closure that was sent up to `since` and, as far as is
+  // known here, has not started. False if there is none.
   bool Recall(MonotonicTime since);
-  // The same for a suspect that waits here until the worker has nothing else.
+  // Gives back a suspect that is held here until the worker has nothing else.
   void GiveBackHeld();
 
   // Tells the worker to end all closures, or one if it has it.
   void CancelAll();
   void CancelStep(uint64_t step);
 
-  // Asks the worker what it does.
+  // Asks the worker what it is doing.
   Task<absl::StatusOr<WorkerReport>> Ask(Duration timeout);
 
   LinkReport Report() const;
   const std::string& task() const { return task_; }
-  // Whether the worker is there, and whether it can be given closures.
   int index() const { return index_; }
-  // Whether it counts for the input pipelines: it is there, or has been away
+  // Whether it counts for the input pipelines: it is attached, or has been away
   // for less than `patience`.
   bool Counts(Duration patience) const;
+  // Whether the worker is attached, and whether it can be given closures.
   bool attached() const { return session_ != nullptr; }
   bool ready() const { return session_ != nullptr && prepared_; }
 
  private:
   using ClosurePtr = ClosureQueue::ClosurePtr;
 
-  // Of requests that are answered at once.
+  // For requests that are answered at once.
   static constexpr Duration kShort = std::chrono::seconds(5);
-  // A function, or the making of a resource, may take as long as it likes; what
-  // ends the wait for it is its end, a cancellation, or the loss of its worker.
+  // A function or the creation of a resource may take any time; the wait ends
+  // with its end, a cancellation, or the loss of the worker.
   static constexpr Duration kForever = std::chrono::hours(24 * 365);
 
-  // Whether the failure of a call says something of the call, not of the
-  // worker.
+  // Whether an error is about the call rather than the worker.
   static bool IsOfTheCall(const absl::Status& status);
 
   struct Flight {
@@ -134,20 +135,20 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     absl::Status status;
     InputContext input;
   };
-  // From one attachment to the loss of the worker.
+  // From attaching to the loss of the worker.
   struct Session {
     uint64_t number = 0;
     uint64_t incarnation = 0;
     AttachReply reply;
-    // By name: the place in the reply.
+    // Index in the reply, by name.
     absl::flat_hash_map<std::string, uint32_t> functions;
     Cancellation cancellation;  // of all calls
     std::map<uint64_t, Flight> in_flight;
-    absl::Status lost;     // not OK: it is over
-    bool leaving = false;  // because the worker leaves the job
-    bool alone = false;    // it runs a suspect, and nothing else
+    absl::Status lost;     // not OK: the session has ended
+    bool leaving = false;  // the worker is leaving the job
+    bool alone = false;    // it runs a suspect and nothing else
     std::map<uint64_t, Resource> made;
-    // The resource that it makes now, if it does.
+    // The resource that the worker is making now; null if none.
     std::shared_ptr<const ResourceInfo> making;
     MonotonicTime making_since;
   };
@@ -166,20 +167,19 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   Task<absl::Status> Attach();
   // Whether the worker runs the program of the job.
   absl::Status CheckProgram(const AttachReply& reply) const;
-  // Makes what is missing and drops what is too much.
+  // Makes missing resources and drops superfluous ones.
   Task<> MakeResources(SessionPtr session);
   Task<absl::Status> MakeOne(SessionPtr session, uint64_t id,
                              std::shared_ptr<const ResourceInfo> info,
                              InputContext input);
-  // What datasets are to be made with now.
+  // The context in which datasets are made now.
   InputContext Input() const;
   Task<> Pause(Duration duration);
-  // Whether the worker has been told to make the resource, and if it is an
-  // input pipeline, with the present context.
+  // Whether the worker was told to make the resource and, if that is an input
+  // pipeline, with the current context.
   bool IsMade(const Session& session, uint64_t id,
               const ResourceInfo& info) const;
-  // Whether that is so of all resources that there are, and the worker has no
-  // others.
+  // Whether that is so of all resources, and the worker has no others.
   bool HasResources(const Session& session) const;
 
   void Fill();
@@ -192,7 +192,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
                 absl::StatusOr<Reply> reply);
   void OnEnd(const SessionPtr& session, const ClosurePtr& closure,
              RunReply reply, EncodedValue value);
-  // `ended`: whether a closure was taken out of those in flight for it.
+  // `ended`: whether a closure was removed from in_flight because of it.
   void Lose(const SessionPtr& session, const absl::Status& status,
             bool ended = false);
   void Settle(const SessionPtr& session);
@@ -203,14 +203,14 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   const std::unique_ptr<Channel> channel_;
   Backoff backoff_;
   const std::unique_ptr<Timer> timer_;
-  Event event_;  // something for Run to look at
+  Event event_;  // something for Run to do
   Event ended_;
-  Cancellation stop_;  // of what Run waits for outside a session
+  Cancellation stop_;  // for waits of Run outside a session
   bool stopping_ = false;
   bool running_ = false;
   SessionPtr session_;
   bool prepared_ = false;  // its resources are made
-  // A suspect that waits until the worker has nothing else.
+  // A suspect that is held until the worker has nothing else.
   ClosurePtr held_;
   // Closures that were lost with the process `blamed_incarnation_`.
   std::vector<std::weak_ptr<Closure>> blamed_;

@@ -1,4 +1,4 @@
-// The part of a link that gives its worker closures and takes their ends.
+// The part of a link that sends closures to its worker and handles their ends.
 #include <algorithm>
 #include <utility>
 
@@ -11,10 +11,10 @@
 namespace capstan {
 namespace {
 
-// A worker that could not reach a server lets others go first for so long.
+// How long a worker that could not reach a server lets others go first.
 constexpr Duration kRest = std::chrono::seconds(1);
 
-// The tensors of a result, in the memory that they were received into.
+// The tensors of a result, in the memory into which they were received.
 absl::StatusOr<std::vector<Tensor>> TensorsOf(Reply reply) {
   std::vector<Tensor> tensors;
   const auto owner = std::make_shared<Reply>(std::move(reply));
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<Tensor>> TensorsOf(Reply reply) {
   return tensors;
 }
 
-// The value of a result, in the memory that it was received into.
+// The value of a result, in the memory into which it was received.
 absl::StatusOr<EncodedValue> ValueOf(RunReply& end, Reply reply) {
   absl::StatusOr<std::vector<Tensor>> tensors = TensorsOf(std::move(reply));
   if (!tensors.ok()) return tensors.status();
@@ -58,7 +58,8 @@ bool WorkerLink::CanTake() const {
   const size_t runs = session_->reply.concurrency;
   if (has < runs) return true;
   if (has >= runs + context_.queued_per_worker) return false;
-  // More than it runs only if there is enough for those that have nothing.
+  // Take more than it runs only if enough is queued for workers that have
+  // nothing.
   const size_t queued = context_.queue.queued();
   const bool enough = queued > static_cast<size_t>(context_.num_workers()) ||
                       queued > context_.num_idle();
@@ -93,7 +94,7 @@ bool WorkerLink::Recall(MonotonicTime since) {
     sent.emplace_back(flight.since, step);
   }
   std::sort(sent.begin(), sent.end());
-  // Those that came first run.
+  // Assume that the closures that were sent first are running.
   while (sent.size() > session_->reply.concurrency) {
     const auto [at, step] = sent.back();
     Flight& flight = session_->in_flight.at(step);
@@ -113,7 +114,7 @@ bool WorkerLink::Recall(MonotonicTime since) {
 bool WorkerLink::TakeOne() {
   const ClosurePtr closure = context_.queue.Take();
   if (closure == nullptr) return false;
-  // A resource may be so new that this has not heard of it yet.
+  // A resource may be so new that this link has not heard of it yet.
   const bool known =
       std::all_of(closure->resources.begin(), closure->resources.end(),
                   [this](const std::shared_ptr<const uint64_t>& id) {
@@ -243,7 +244,7 @@ void WorkerLink::OnAnswer(const SessionPtr& session, const ClosurePtr& closure,
         WithTask(WithContext(reply.status(), Called(*closure)), task_));
   } else {
     Lose(session, reply.status(), /*ended=*/true);
-    // It was sent, and its worker may have been lost by it.
+    // It was sent, and may have killed its worker.
     if (session->leaving) {
       context_.queue.GiveBack(closure, Return::kLeaving, task_, session->lost);
     } else if (!stopping_ && !absl::IsAborted(session->lost)) {
@@ -281,11 +282,11 @@ void WorkerLink::OnEnd(const SessionPtr& session, const ClosurePtr& closure,
           WithTask(WithContext(reply.error,
                                absl::StrCat(Called(*closure), " on ", task_)),
                    task_);
-      // Its worker has tried for long; another one may be better placed.
+      // Its worker has tried for a long time; another one may be better placed.
       if ((absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) &&
           absl::StartsWith(TaskOf(status), "ps/")) {
         rest_until_ = context_.clock.Now() + kRest;
-        // While all wait for the server, no attempt counts.
+        // While everybody is waiting for the server, no attempt counts.
         const Return why =
             context_.is_away(TaskOf(status)) ? Return::kAway : Return::kServer;
         context_.queue.GiveBack(closure, why, task_, status);
@@ -306,8 +307,8 @@ void WorkerLink::Settle(const SessionPtr& session) {
     session->alone = true;
     Send(session, std::exchange(held_, nullptr));
   }
-  // One for the one that has ended. If there is room for more, or this worker
-  // was not ready for it, others may have less to do.
+  // Take one closure for the one that has ended. If there is room for more, or
+  // this worker was not ready for it, others may have less to do.
   if (CanTake() && TakeOne() && (CanTake() || !prepared_)) context_.on_ready();
 }
 
@@ -347,7 +348,7 @@ Task<> WorkerLink::SendCancel(std::shared_ptr<WorkerLink> self,
   std::string body = EncodeCancelRequest(request);
   const absl::StatusOr<Reply> reply = co_await self->CallWorker(
       Method::kWorkerCancel, std::move(body), kShort, &session->cancellation);
-  // Without it there is no end to be expected.
+  // Without the request no end can be expected.
   if (!reply.ok()) self->Lose(session, reply.status());
 }
 

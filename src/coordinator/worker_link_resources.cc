@@ -1,4 +1,4 @@
-// The part of a link that has its worker make the resources of the program.
+// The part of a link that has its worker make the program's resources.
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +35,7 @@ bool WorkerLink::HasResources(const Session& session) const {
 
 void WorkerLink::OnResources() {
   if (session_ == nullptr || HasResources(*session_)) return;
-  // One whose context has changed can be used until there is a new one.
+  // A resource whose context has changed is usable until the new one is made.
   const ResourceRegistry::Resources all = context_.resources.all();
   const bool any_new =
       std::any_of(all.begin(), all.end(), [this](const auto& item) {
@@ -98,7 +98,7 @@ Task<absl::Status> WorkerLink::MakeOne(SessionPtr session, uint64_t id,
   request.resource = static_cast<uint32_t>(found - known.begin());
   request.input = input;
   std::string body = EncodeMakeRequest(request);
-  // It may take as long as it likes.
+  // May take any time.
   const absl::StatusOr<Reply> reply = co_await CallWorker(
       Method::kWorkerMake, std::move(body), kForever, &session->cancellation);
   if (!reply.ok()) {

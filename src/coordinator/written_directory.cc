@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<WrittenDirectory>> WrittenDirectories::Open(
   const std::lock_guard lock(mutex_);
   std::erase_if(open_, [](const auto& one) { return one.second.expired(); });
   if (const auto found = open_.find(path); found != open_.end()) {
-    // It may have ended since.
+    // It may have expired since.
     if (auto directory = found->second.lock()) return directory;
   }
   const absl::Status prepared = prepare();

@@ -1,8 +1,7 @@
-// The directories that CheckpointManagers of one coordinator write to. Those of
-// one directory share what is to be kept: else one would clean up what another
-// is writing, and remove what it keeps. All of them take turns, as servers have
-// one snapshot at a time.
-// Thread-safe.
+// The directories that the CheckpointManagers of one coordinator write to.
+// Managers of the same directory share what is to be kept: otherwise one would
+// clean up what another is writing and remove what it keeps. All managers take
+// turns, as servers have one snapshot at a time. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -24,16 +23,17 @@ namespace capstan {
 
 class WrittenDirectory {
  public:
-  // A manager of it. 0 is none.
+  // A manager of the directory. 0: none.
   using Member = std::uint64_t;
   Member Join(const Retention& retention);
-  // Its retention ends; what it keeps stays for as long as there are others.
+  // Ends the retention of `member`; what it keeps by name stays as long as
+  // there are other members.
   void Leave(Member member);
 
-  // `name` in the place of what it has kept before.
+  // Keeps `name` instead of what `member` kept before.
   void Keep(Member member, std::string name);
   std::set<std::string> KeptByOthers(Member member) const;
-  // Those that nobody keeps, by retention or by name; oldest first.
+  // Checkpoints that no member keeps, by retention or by name; oldest first.
   std::vector<std::string> SuperfluousOf(
       const std::vector<Checkpoint>& checkpoints) const;
 
@@ -47,15 +47,16 @@ class WrittenDirectory {
 
 class WrittenDirectories {
  public:
-  // That of the directory with this canonical path, for as long as anybody
-  // holds it. `prepare` is called for the first one only, and its error
-  // returned; others wait for it.
+  // The directory with this canonical path; shared while anybody holds it.
+  // Calls `prepare` only if nobody holds it yet, and returns its error;
+  // concurrent calls wait.
   absl::StatusOr<std::shared_ptr<WrittenDirectory>> Open(
       const std::string& path, const std::function<absl::Status()>& prepare);
 
-  // The right to write and to remove, until it is destroyed, by any thread.
+  // The right to write and to remove, until it is destroyed, on any thread.
   class Turn;
-  // For `directory`. Null if another has it for all of that time. Blocks.
+  // Waits for a turn for `directory`. Null if another has it for all of
+  // `timeout`. Blocks.
   std::unique_ptr<Turn> AwaitTurn(const std::string& directory,
                                   Duration timeout);
   // The directory whose turn it is; empty if there is none.

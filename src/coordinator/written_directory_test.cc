@@ -74,7 +74,7 @@ TEST(WrittenDirectoriesTest, OneAtATimeHasItsTurn) {
   auto next = std::async(std::launch::async, [&] {
     return directories.AwaitTurn("/b", std::chrono::minutes(1)) != nullptr;
   });
-  // Another thread than the one that has taken it may give it back.
+  // A thread other than the one that took the turn may give it back.
   std::async(std::launch::async, [&] { turn = nullptr; }).wait();
   EXPECT_TRUE(next.get());
 }

@@ -1,5 +1,6 @@
-// What the fields of a request may change, by the role of the caller. Which
-// methods it may call at all is checked before (wire/permissions_test.cc).
+// What the fields of a request may change, by the role of the caller. Whether
+// the caller may call the method at all is checked before
+// (wire/permissions_test.cc).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -51,7 +52,7 @@ std::string RoundBody(const Fence& fence) {
 const std::string kTwoFloats(8, '\0');
 const std::string kTwoRows("\0\0\0\0\1\0\0\0", 8);
 
-// Every request that has a fence, but Install.
+// Every request with a fence, except Install.
 const FencedRequest kFenced[] = {
     {"Push", Method::kPush, UpdateBody, {kTwoFloats}},
     {"Scatter", Method::kScatter, UpdateBody, {kTwoRows, kTwoFloats}},
@@ -126,7 +127,7 @@ TEST_F(CallerTest, OnlyTheChiefRaisesTheTerm) {
   }
 }
 
-// Whoever had it would be in charge forever.
+// A caller with such a term would be in charge forever.
 TEST_F(CallerTest, NobodyHasATermAboveTheLimit) {
   for (const FencedRequest& request : kFenced) {
     for (const char* role : {"worker", "chief"}) {
@@ -157,7 +158,8 @@ TEST_F(CallerTest, InstallObeysTheSame) {
   EXPECT_EQ(server_.Status().fence.term, 4u);
 }
 
-// A coordinator that takes over has to make room for all steps up to the last.
+// A coordinator that takes over must allocate memory for all steps up to the
+// last.
 TEST_F(CallerTest, AStepThatNoCoordinatorGaveIsRefused) {
   WatermarkRequest watermark;
   watermark.fence = {.generation = 1, .term = 3};

@@ -1,5 +1,5 @@
-// Commit: the contributions to a synchronous round become one update of each
-// shard.
+// Commit: applies the contributions to a synchronous round as one update of
+// each shard.
 #include <algorithm>
 #include <asio/this_coro.hpp>
 #include <utility>
@@ -33,7 +33,7 @@ Task<ServerReply> ServeCommit(VerbContext& context, ServerCall& call) {
                      " cannot be committed: the last one was ", last)));
   }
   if (request->round <= last) co_return ServerReply();
-  // A coordinator that takes over in the middle must come to the same end.
+  // A coordinator that takes over in the middle must reach the same result.
   absl::Status begun = generation.rounds.Begin(
       request->round, request->replicas,
       [&] { return context.store.CheckFence(request->fence); });

@@ -46,13 +46,14 @@ Task<ServerReply> ServeGather(VerbContext& context, ServerCall& call) {
     const Shard& shard = *found->shards[i];
     check = CheckRows(shard, rows->Rows(i));
     if (!check.ok()) co_return ErrorReply(std::move(check));
-    // One row may be asked for any number of times.
+    // A row may be requested any number of times.
     const std::optional<uint64_t> bytes =
         CheckedMul<uint64_t>(rows->Rows(i).size(), shard.row_bytes());
     total = CheckedAdd<uint64_t>(total, bytes.value_or(UINT64_MAX))
                 .value_or(UINT64_MAX);
   }
-  // Before the memory is taken: rows may be large, and lists of them small.
+  // Before allocating memory: rows may be large although lists of them are
+  // small.
   if (total > call.reply_limit()) {
     co_return ErrorReply(absl::ResourceExhaustedError(
         absl::StrCat("the rows have ", total, " bytes, but the caller allows ",

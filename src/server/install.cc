@@ -1,5 +1,5 @@
-// Takes a shard map over: creates the shards that are new on this server, drops
-// those that have gone, and gives the others the learning rates that it has.
+// Installs a shard map: creates the shards that are new on this server, drops
+// those that are gone, and gives the others the map's learning rates.
 #include <algorithm>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
@@ -13,11 +13,11 @@
 namespace capstan {
 namespace {
 
-// Rows are filled this many bytes at a time, a few milliseconds' work, so that
-// the thread answers others, and keepalives, in between.
+// Rows are filled this many bytes at a time, which takes a few milliseconds, so
+// that the thread serves other calls and keepalives in between.
 constexpr size_t kFillBytes = 1 << 20;
 
-// How many replicas the clocks of bounded staleness have.
+// The number of replicas that the clocks of bounded staleness have.
 uint32_t ReplicasOf(const ShardMap& map) {
   int replicas = 0;
   for (const VariableEntry& entry : map.entries()) {
@@ -59,7 +59,7 @@ absl::StatusOr<std::shared_ptr<ShardTable>> Store::NewTable(
                                ", and there is one of version ",
                                old.map.version()));
   }
-  // Shards are told by their ids, which another map may use for other ones.
+  // Shards are identified by ids, which another map may use for other shards.
   if (same_generation && map->version() == old.map.version() &&
       request.map != old.encoded_map) {
     return absl::FailedPreconditionError(
@@ -97,7 +97,7 @@ absl::StatusOr<Store::NewUpdaters> Store::ChangedUpdaters(
   for (const auto& [key, shard] : table.shards) {
     if (shard == nullptr || !shard->takes_gradients()) continue;
     const VariableEntry& entry = *table.map.Find(key.variable);
-    // Slots stay, so that they must mean the same.
+    // Slots stay, so they must keep their meaning.
     if (!entry.spec.optimizer || entry.spec.optimizer->rule.index() !=
                                      shard->spec().optimizer->rule.index()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -142,7 +142,7 @@ Task<absl::Status> Store::CreateShards(ShardTable& table) {
     slot = *std::move(shard);
     slot->JoinRounds(table.generation->rounds.committed());
     const size_t rows = slot->rows();
-    // An orthogonal matrix is made in one go.
+    // An orthogonal matrix must be made in one go.
     const size_t step =
         std::holds_alternative<Orthogonal>(slot->spec().initializer)
             ? rows
@@ -182,7 +182,7 @@ Task<absl::Status> Store::Publish(std::shared_ptr<ShardTable> table,
     });
     if (!dropped->turn().Enter(entry)) co_await entry.Done();
     std::atomic<uint64_t>& last = old.generation->last_step;
-    // One map at a time is installed, so that nobody else writes it.
+    // One map at a time is installed, so nobody else writes it.
     last = std::max(last.load(), last_step);
   }
   if (now.generation != old.generation) {
@@ -198,7 +198,7 @@ Task<absl::Status> Store::Replace(const InstallRequest& request,
   absl::StatusOr<std::shared_ptr<ShardTable>> table = NewTable(request, call);
   if (!table.ok()) co_return table.status();
   if ((*table)->generation != this->table()->generation) {
-    // What there was is worth nothing now, and its memory is needed.
+    // The old contents are worthless now, and their memory is needed.
     auto empty = std::make_shared<ShardTable>();
     empty->generation = (*table)->generation;
     absl::StatusOr<ShardMap> map =

@@ -1,4 +1,4 @@
-// What happens on another thread between two turns of a request.
+// What other threads do between two turns of a request.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 using testing::SteppedServer;
 
-// f32, zeroes, and Sgd with the rate 1: a gradient is subtracted as it is.
+// f32, zeros, and Sgd with rate 1: a gradient is subtracted unchanged.
 VariableSpec Spec(const std::string& name, int64_t size) {
   VariableSpec spec;
   spec.name = name;
@@ -68,8 +68,8 @@ class InterleavingTest : public ::testing::Test {
   SteppedServer server_;
 };
 
-// The update is applied, and the shard dropped, before the values are asked
-// for.
+// The update is applied, and the shard dropped, before the values are
+// requested.
 TEST_F(InterleavingTest, AShardIsDroppedBeforeAPushGetsItsValues) {
   ASSERT_OK(server_.Install(map_, 1)->reply.status);
   for (const bool by_rows : {false, true}) {
@@ -100,11 +100,11 @@ TEST_F(InterleavingTest, AShardIsDroppedBeforeAPushGetsItsValues) {
   }
 }
 
-// A coordinator that takes over is told which map there is. One of its
-// predecessor's must not come after that.
+// A coordinator that takes over is told which map is installed. A map of its
+// predecessor must not be installed after that.
 TEST_F(InterleavingTest, AMapIsNotPublishedAfterATakeover) {
   ASSERT_OK(server_.Install(map_, 1)->reply.status);
-  // Filled in many steps, between which others are served.
+  // Filled in many steps, between which other calls are served.
   const ShardMap next =
       AddVariables(map_, {Spec("y", 4 << 20)}, FixedShards(1)).value();
   InstallRequest install;
@@ -122,7 +122,7 @@ TEST_F(InterleavingTest, AMapIsNotPublishedAfterATakeover) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("term 2 has taken over")));
   EXPECT_EQ(server_.Status().map_version, map_.version());
-  // The same for the learning rates that a map brings.
+  // The same for the learning rates in a map.
   const ShardMap slower =
       SetLearningRate(map_, std::vector<std::string>{"w"}, 0.5).value();
   Turn& turn = server_.TurnOf(KeyOf("w"));
@@ -134,13 +134,13 @@ TEST_F(InterleavingTest, AMapIsNotPublishedAfterATakeover) {
   server_.Run();
   EXPECT_THAT(rate->reply.status,
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  // It is the map all the same; whoever has taken over installs it again.
+  // It is the map all the same; the new coordinator installs it again.
   EXPECT_EQ(server_.Status().map_version, slower.version());
   ASSERT_OK(server_.Install(slower, 3)->reply.status);
 }
 
-// A coordinator takes over when one shard has the round and the other has not.
-// What it then commits must not differ from what is there.
+// A coordinator takes over when one shard has the round and the other does not.
+// What it then commits must not differ from what the first shard has.
 TEST_F(InterleavingTest, ATakeoverInTheMiddleOfACommit) {
   VariableSpec w = Spec("w", 1);
   VariableSpec x = Spec("x", 1);
@@ -192,7 +192,7 @@ class SlowSenderTest : public InterleavingTest {
     ASSERT_OK(server_.Install(map_, 1)->reply.status);
   }
 
-  // An update of which so much has arrived.
+  // An update of which `bytes` bytes have arrived.
   SteppedServer::Call Begin(uint64_t step, size_t bytes = SIZE_MAX) {
     const SteppedServer::Call push =
         server_.Begin("worker", Method::kPush,
@@ -226,7 +226,7 @@ TEST_F(SlowSenderTest, ACompleteUpdateDoesNotWaitForIt) {
   EXPECT_THAT(slow->reply.status,
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("variable 'w', shard 0 took another update")));
-  // It comes again, as slowly, and stands in nobody's way.
+  // It is sent again, as slowly, and holds up nobody.
   const SteppedServer::Call again = Begin(1, 1 << 20);
   const SteppedServer::Call other = Begin(3);
   ASSERT_TRUE(other->answered);
@@ -272,7 +272,7 @@ TEST_F(SlowSenderTest, WhatCameInAnotherWayIsNotAppliedAgain) {
   EXPECT_TRUE(AllAre(-1));
 }
 
-// Of a shard that has never had any.
+// Of a shard that never had any.
 TEST_F(InterleavingTest, AnUpdateThatIsOverGetsNoValuesWhereThereAreNone) {
   VariableSpec unset = Spec("u", 4);
   unset.initializer = Unset{};

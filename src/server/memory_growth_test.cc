@@ -1,5 +1,5 @@
-// How much memory a server has after much has happened, counted in bytes that
-// were allocated and not freed.
+// How much memory a server uses after many operations, in bytes that were
+// allocated and not freed.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -31,7 +31,7 @@ void Free(void* memory) {
 
 }  // namespace
 
-// Of the whole test program; the other forms call these.
+// For the whole test program; the other forms call these.
 void* operator new(size_t size) { return Count(std::malloc(size)); }
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return Count(std::malloc(size));
@@ -112,7 +112,7 @@ TEST_F(MemoryGrowthTest, MapsThatWereReplacedAreFreed) {
   SetRates(3);
   const int64_t before = live_bytes;
   SetRates(100);
-  // One of these maps alone takes more.
+  // A single one of these maps takes more.
   EXPECT_LT(live_bytes - before, 20'000);
 }
 
@@ -125,7 +125,7 @@ TEST_F(MemoryGrowthTest, ACallInProgressKeepsItsMap) {
   const int64_t before = live_bytes;
   SetRates(50);
   EXPECT_LT(live_bytes - before, 20'000);
-  // Its shards go, too, but not before it ends.
+  // Its shards are freed too, but not before it ends.
   map_ = DropVariables(map_, names_).value();
   ASSERT_OK(server_.Install(map_, 1)->reply.status);
   EXPECT_FALSE(push->answered);

@@ -1,4 +1,4 @@
-// A parameter server as a service: one method, one verb (server/verbs.h).
+// The parameter server as a service: one verb for each method (server/verbs.h).
 #pragma once
 
 #include <utility>
@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// Thread-safe. Whether a caller may call a method is checked before
+// Thread-safe. Permissions are checked before a call gets here
 // (membership/membership_service.h).
 class ParameterService final : public Service {
  public:
-  // `clock` and `next`, which gets the methods that are none of its own, must
-  // outlive the service.
+  // `next` gets the methods that are not the parameter server's. `clock` and
+  // `next` must outlive the service.
   ParameterService(Clock& clock, StoreOptions options, Service& next)
       : store_(std::move(options)),
         context_{.store = store_, .clock = clock},

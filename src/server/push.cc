@@ -1,10 +1,10 @@
 // Push: an update of whole shards.
 //
-// It is refused whole or applied whole on each server: nothing is applied
-// before all of it has arrived and been looked at. A large gradient is not kept
-// until then, as that would cost a pass through memory for each push. Instead
-// it is applied as it arrives to memory beside the shard's own
-// (StreamedUpdate), which takes its place in the end.
+// Each server refuses or applies it as a whole: nothing is applied before all
+// of it has arrived and been checked. A large gradient is not buffered until
+// then, as that would cost a pass through memory for each push. Instead it is
+// applied, as it arrives, to memory beside the shard's own (StreamedUpdate),
+// which replaces the shard's in the end.
 #include <algorithm>
 #include <asio/this_coro.hpp>
 #include <memory>
@@ -19,9 +19,9 @@
 namespace capstan {
 namespace {
 
-// Gradients from this size on are applied as they arrive.
+// Gradients of at least this size are applied as they arrive.
 constexpr uint64_t kStreamedBytes = 4 << 20;
-// Received and applied at a time: small enough for the second-level cache.
+// Received and applied at a time: fits into the second-level cache.
 constexpr size_t kPushPieceBytes = 256 << 10;
 
 bool CanStream(const ShardsCall& found, size_t i, uint64_t bytes) {
@@ -66,11 +66,11 @@ absl::StatusOr<ShardUpdate> MakeUpdate(const ShardsCall& found, size_t i,
 }
 
 // A push of which some parts are large. Steps:
-//   1. Begin: looks which parts can be applied as they arrive.
-//   2. Receive: each part in turn, applied to memory of its own as it arrives,
+//   1. Begin: determines which parts can be applied as they arrive.
+//   2. Receive: each part in turn is applied to separate memory as it arrives,
 //      or kept whole if that is not possible.
-//   3. Commit: when all have come and are in order, they take effect.
-//   4. Abandon: otherwise nothing does.
+//   3. Commit: when all parts have arrived and are valid, they take effect.
+//   4. Abandon: otherwise none does.
 class StreamedPush {
  public:
   StreamedPush(const ShardsCall& found, ServerCall& call, Executor home)
@@ -79,10 +79,10 @@ class StreamedPush {
         home_(std::move(home)),
         parts_(found.shards.size()) {}
 
-  // False if there is none, and no part was applied before: the push is then
-  // better received whole, into memory that counts against the server's budget
-  // of bytes in flight. (What is kept beside a stream does not; but of those
-  // there is one for each shard at most.)
+  // False if no part can be streamed and none was applied before: then the push
+  // is better received whole, into memory that counts against the server's
+  // budget of bytes in flight. (Parts that are kept beside a stream do not
+  // count; but there is at most one stream for each shard.)
   Task<bool> Begin() {
     bool any = false;
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -121,7 +121,8 @@ class StreamedPush {
   Task<ServerReply> Commit() {
     UpdateAnswer answer(found_);
     const MonotonicTime patient_until = PatientUntil(found_);
-    // The streams first: others wait for them, and they wait for nobody.
+    // The streams first: other updates wait for them, and they wait for
+    // nothing.
     for (size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
       if (part.stream == nullptr) continue;
@@ -161,7 +162,7 @@ class StreamedPush {
       Part& part = parts_[i];
       TurnEntry entry(home_, [&] {
         if (part.stream != nullptr) shard.AbortStream(*part.stream);
-        // All parts, so that it is not interrupted once for each of them.
+        // All parts, so that the push is not interrupted once for each of them.
         if (interrupted_) {
           shard.ExpectWhole(found_.request.id, found_.generation->watermark);
         }
@@ -174,7 +175,7 @@ class StreamedPush {
   struct Part {
     std::shared_ptr<StreamedUpdate> stream;
     ShardUpdate update;
-    Buffer whole;  // of the update, if it is not streamed
+    Buffer whole;  // the update, if it is not streamed
     bool done = false;
     ShardResult result;
   };
@@ -245,7 +246,7 @@ class StreamedPush {
   const Executor home_;
   std::vector<Part> parts_;
   Buffer piece_;
-  bool interrupted_ = false;  // a stream was, by another update
+  bool interrupted_ = false;  // another update interrupted a stream
 };
 
 Task<ServerReply> ServeWhole(const ShardsCall& found, ServerCall& call) {

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// What a pull of these shards in round `round` has to wait for.
+// What a pull of these shards in round `round` must wait for.
 Rounds::Need NeedOf(uint64_t round, std::span<Shard* const> shards) {
   Rounds::Need need;
   if (round == 0) return need;
@@ -29,11 +29,11 @@ Rounds::Need NeedOf(uint64_t round, std::span<Shard* const> shards) {
   return need;
 }
 
-// How long a complete update waits at least for one that is still arriving. A
-// large one needs some tens of milliseconds on a fast network.
+// The least time for which a complete update waits for one that is still
+// arriving. A large update needs some tens of milliseconds on a fast network.
 constexpr Duration kPatience = std::chrono::milliseconds(100);
 
-// Sets `signal` at a time, unless the timer is cancelled before.
+// Sets `signal` at `time`, unless the timer is cancelled first.
 Task<> SetAt(std::shared_ptr<Timer> timer, MonotonicTime time,
              std::shared_ptr<Signal> signal) {
   const bool reached = co_await timer->SleepUntil(time);
@@ -44,7 +44,7 @@ bool IsGradientDType(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// A gradient of a synchronous variable must have its place in a round.
+// A gradient of a synchronous variable must have a place in a round.
 absl::Status CheckRound(const Shard& shard, const UpdateId& id) {
   const auto* sync = std::get_if<Sync>(&shard.spec().update);
   if (sync == nullptr) return absl::OkStatus();
@@ -142,7 +142,7 @@ Task<absl::Status> AwaitRound(Clock& clock, ServerCall& call,
   Rounds& rounds = shards.generation->rounds;
   if (rounds.Met(need)) co_return absl::OkStatus();
   const Executor home = co_await asio::this_coro::executor;
-  // The answer must be there before the caller stops waiting for it.
+  // The answer must arrive before the caller stops waiting for it.
   const MonotonicTime now = clock.Now();
   const Duration left = call.deadline() - now;
   const Duration margin =
@@ -151,7 +151,7 @@ Task<absl::Status> AwaitRound(Clock& clock, ServerCall& call,
   while (true) {
     const std::shared_ptr<Signal> changed = rounds.WaitFor(need, home);
     if (changed == nullptr) co_return absl::OkStatus();
-    // In a generation that is over nothing will ever change.
+    // In a generation that has ended nothing ever changes.
     absl::Status generation =
         shards.store->CheckGeneration(shards.request.id.fence.generation);
     if (!generation.ok()) co_return generation;
@@ -364,8 +364,8 @@ Task<ServerReply> ApplyAll(const ShardsCall& found,
   UpdateAnswer answer(found);
   const MonotonicTime patient_until = PatientUntil(found);
   for (size_t i = 0; i < updates.size(); ++i) {
-    // Not through ApplyInTurn at once: most turns are free, and a coroutine
-    // for each of a thousand shards is not.
+    // Not directly through ApplyInTurn: most turns are free, and a coroutine
+    // for each of a thousand shards is not cheap.
     ShardResult result;
     TurnEntry entry(home,
                     [&] { result = ApplyFenced(found, i, updates[i], home); });

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// What can be said before the attachments have come.
+// The checks that are possible before the attachments have arrived.
 absl::Status CheckScatterSizes(const ServerCall& call,
                                const ShardsCall& found) {
   const std::span<const uint64_t> sizes = call.attachment_sizes();
@@ -68,7 +68,7 @@ Task<ServerReply> ServeScatter(VerbContext& context, ServerCall& call) {
   if (!check.ok()) co_return ErrorReply(std::move(check));
   absl::StatusOr<Attachments> attachments = co_await Attachments::Receive(call);
   if (!attachments.ok()) co_return ErrorReply(attachments.status());
-  // All are looked at before one is applied.
+  // All updates are checked before one is applied.
   std::vector<ShardUpdate> updates;
   for (size_t i = 0; i < found->shards.size(); ++i) {
     absl::StatusOr<ShardUpdate> update = MakeUpdate(*found, *attachments, i);

@@ -1,4 +1,5 @@
-// The shard map: given by the coordinator, asked for by everybody.
+// ShardMap: the shard map, which the coordinator installs and everybody may ask
+// for.
 #include <utility>
 
 #include "server/request.h"

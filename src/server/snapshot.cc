@@ -1,4 +1,4 @@
-// Snapshot: keeps all shards as they are now, while updates go on elsewhere.
+// Snapshot: keeps all shards as they are now, while updates continue elsewhere.
 #include <asio/this_coro.hpp>
 #include <memory>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// Whether all have memory set aside is in the reply; errors are of the fence.
+// The reply says whether memory is set aside for all; errors are of the fence.
 Task<absl::Status> HoldAll(Store& store, const Fence& fence,
                            const ShardTable& table, Snapshot& snapshot) {
   const Executor home = co_await asio::this_coro::executor;
@@ -22,7 +22,7 @@ Task<absl::Status> HoldAll(Store& store, const Fence& fence,
     bool has_values = false;
     TurnEntry entry(home, [&] {
       status = store.CheckFence(fence);
-      // One that was never assigned, or was dropped just now, is not saved.
+      // A shard that was never assigned, or was just dropped, is not saved.
       has_values = status.ok() && shard->CheckReadable().ok();
       if (has_values && !shard->BeginSnapshot(held.hold)) {
         snapshot.reply.copied = false;
@@ -37,7 +37,7 @@ Task<absl::Status> HoldAll(Store& store, const Fence& fence,
   co_return absl::OkStatus();
 }
 
-// Part of what was needed is of no use.
+// Reserves for only some of the parts are useless.
 Task<> ReleaseReserves(const Snapshot& snapshot) {
   const Executor home = co_await asio::this_coro::executor;
   for (const HeldShard& held : snapshot.shards) {

@@ -1,4 +1,4 @@
-// SnapshotDrop: forgets the snapshot.
+// SnapshotDrop: drops the snapshot.
 #include <utility>
 
 #include "server/request.h"

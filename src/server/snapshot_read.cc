@@ -1,5 +1,5 @@
-// SnapshotRead: rows of a shard, or of one of its slots, as the snapshot has
-// them.
+// SnapshotRead: rows of a shard, or of one of its slots, as they are in the
+// snapshot.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

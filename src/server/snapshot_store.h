@@ -1,5 +1,5 @@
-// The snapshot of a server: all its shards as they were at one moment. There is
-// one at a time, which the store keeps.
+// The snapshot of a server: all its shards as they were at one moment. The
+// store keeps one at a time.
 #pragma once
 
 #include <chrono>
@@ -23,57 +23,60 @@ struct HeldShard {
   ShardHold hold;
 };
 
-// Immutable once it is on the store. May outlive the store, as its bytes may
-// still be on their way.
+// Immutable once it is in the store. May outlive the store, as its bytes may
+// still be in transit.
 struct Snapshot {
   uint64_t save_id = 0;
   SnapshotReply reply;
   std::vector<HeldShard> shards;  // ascending by key
 
-  // Null if it has none.
+  // Null if the shard is not in the snapshot.
   const HeldShard* Find(const ShardKey& key) const;
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-// Tells the shards, in their turns, that `snapshot` will be gone soon.
+// Tells the shards, in their turns, that `snapshot` is about to be destroyed.
 Task<> EndSnapshot(SnapshotPtr snapshot);
 
-// Thread-safe. Whatever is taken off the store is for the caller to end.
+// Thread-safe. The caller must end any snapshot that it removes from the store.
 class SnapshotStore {
  public:
-  // A snapshot that nobody has asked about for this long is given up: its
-  // coordinator is gone, and it holds memory.
+  // A snapshot that nobody has asked for in this time is dropped: its
+  // coordinator is gone, and it uses memory.
   static constexpr Duration kIdle = std::chrono::minutes(10);
 
-  // Begins to make `save_id`: Finish or Abandon must follow, unless it is there
-  // already. Unavailable while one is being made, and after Close.
+  // Begins to make snapshot `save_id`: Finish or Abandon must follow, unless
+  // the snapshot exists already. Unavailable while one is being made, and after
+  // Close.
   struct Begun {
-    SnapshotPtr same;  // it is there already
-    SnapshotPtr old;   // another one that was there: it is taken off
+    SnapshotPtr same;  // it exists already
+    SnapshotPtr old;   // another one, which was removed from the store
   };
   absl::StatusOr<Begun> Begin(uint64_t save_id, MonotonicTime now);
   // Unavailable after Close.
   absl::Status Finish(SnapshotPtr snapshot, MonotonicTime now);
   void Abandon();
 
-  // NotFound if it is not there.
+  // NotFound if there is no such snapshot.
   absl::StatusOr<SnapshotPtr> Get(uint64_t save_id, MonotonicTime now);
-  // Null if it is not there, or is being written.
+  // Removes a snapshot that is idle. Null if there is none or it is being
+  // written.
   SnapshotPtr TakeIdle(MonotonicTime now);
-  // Takes it off. Null if it is not there. Whoever writes it finds it gone.
+  // Removes it. Null if it does not exist. A write that is under way finds it
+  // gone.
   SnapshotPtr Take(uint64_t save_id);
 
-  // Begins to write it to `path`, where there is a file of `size` bytes or
-  // none: EndWrite must follow, unless that file is what an earlier call has
-  // written, with this result. NotFound if it is not there; Unavailable while
-  // another call writes it.
+  // Begins to write the snapshot to `path`, where there is a file of `size`
+  // bytes or none. EndWrite must follow, unless an earlier call has written
+  // that file; then its result is returned. NotFound if there is no such
+  // snapshot; Unavailable while another call is writing it.
   absl::StatusOr<std::optional<SnapshotWriteReply>> BeginWrite(
       uint64_t save_id, const std::string& path, std::optional<uint64_t> size);
-  // With what was written, if all went well.
+  // With what was written, if that succeeded.
   void EndWrite(uint64_t save_id, const std::string& path,
                 std::optional<SnapshotWriteReply> written, MonotonicTime now);
 
-  // Lets go of it for good, with the generation.
+  // Releases the snapshot for good; the generation has ended.
   void Close();
 
  private:

@@ -52,7 +52,7 @@ TEST_F(SnapshotStoreTest, WhatNobodyAsksForIsGivenUp) {
   now_ += SnapshotStore::kIdle - std::chrono::seconds(1);
   EXPECT_EQ(snapshots_.TakeIdle(now_), nullptr);
   now_ += std::chrono::seconds(1);
-  // Not while it is written, however long that takes.
+  // Not while it is being written, however long that takes.
   ASSERT_OK(snapshots_.BeginWrite(1, "path", std::nullopt));
   EXPECT_EQ(snapshots_.TakeIdle(now_), nullptr);
   snapshots_.EndWrite(1, "path", std::nullopt, now_);
@@ -73,15 +73,15 @@ TEST_F(SnapshotStoreTest, OneWritesAtATimeAndItsResultIsKept) {
   const SnapshotWriteReply written = {.bytes = 5};
   snapshots_.EndWrite(1, "a", written, now_);
   EXPECT_EQ(*snapshots_.BeginWrite(1, "a", 5), written);
-  // Another file, or none of that size: to be written.
+  // Another file, or one of another size, must be written.
   EXPECT_EQ(*snapshots_.BeginWrite(1, "b", 5), std::nullopt);
   snapshots_.EndWrite(1, "b", std::nullopt, now_);
   EXPECT_EQ(*snapshots_.BeginWrite(1, "a", 4), std::nullopt);
   snapshots_.EndWrite(1, "a", written, now_);
-  // Of another snapshot nothing is written yet.
+  // Nothing of another snapshot is written yet.
   Put(2);
   EXPECT_EQ(*snapshots_.BeginWrite(2, "a", 5), std::nullopt);
-  // One that was dropped meanwhile leaves nothing behind.
+  // A snapshot that was dropped in the meantime leaves nothing behind.
   ASSERT_NE(snapshots_.Take(2), nullptr);
   Put(3);
   snapshots_.EndWrite(2, "a", written, now_);

@@ -19,8 +19,8 @@
 namespace capstan {
 namespace {
 
-// Written at a time: between two pieces others get the disk's thread, and it
-// is seen whether the caller is still there.
+// Written at a time: between two pieces the disk's thread does other work, and
+// the caller's cancellation is checked.
 constexpr size_t kWritePieceBytes = 4 << 20;
 
 Shape ShapeOf(const Shard& shard) {
@@ -41,8 +41,8 @@ SnapshotWriteReply ReplyOf(const SavedFile& file) {
   return reply;
 }
 
-// One file while it is written. The pieces are the work of the disk's executor;
-// the rest of the caller's.
+// One file while it is written. Pieces are written on the disk's executor;
+// everything else runs on the caller's.
 class FileWrite {
  public:
   FileWrite(std::shared_ptr<FileSystem> files, SnapshotPtr snapshot,
@@ -51,7 +51,7 @@ class FileWrite {
         snapshot_(std::move(snapshot)),
         path_(std::move(path)) {}
 
-  // Lists what there is to write.
+  // Lists the tensors to write.
   absl::Status Plan() {
     for (const HeldShard& held : snapshot_->shards) {
       const Shard& shard = *held.shard;
@@ -78,7 +78,7 @@ class FileWrite {
   }
 
   absl::Status Create() {
-    // An earlier try may have left it.
+    // An earlier attempt may have left it.
     absl::Status status = files_->Remove(path_);
     if (!status.ok() && !absl::IsNotFound(status)) return status;
     absl::StatusOr<std::unique_ptr<ShardFileWriter>> writer =
@@ -90,7 +90,7 @@ class FileWrite {
 
   bool AtEnd() const { return current_ == tensors_.size(); }
 
-  // Many small tensors are one piece.
+  // Many small tensors make one piece.
   absl::Status WritePiece() {
     size_t left = kWritePieceBytes;
     while (!AtEnd() && left > 0) {
@@ -114,7 +114,7 @@ class FileWrite {
     return absl::OkStatus();
   }
 
-  // What was written so far is of no use.
+  // Removes what was written so far.
   absl::Status Remove() {
     writer_ = nullptr;
     return files_->Remove(path_);
@@ -129,12 +129,12 @@ class FileWrite {
   std::vector<FileTensor> tensors_;
   std::map<std::string, Bytes, std::less<>> bytes_;  // by name of the tensor
   std::unique_ptr<ShardFileWriter> writer_;
-  size_t current_ = 0;  // which tensor
-  size_t offset_ = 0;   // in it
+  size_t current_ = 0;  // index of the tensor
+  size_t offset_ = 0;   // within the tensor
   SnapshotWriteReply reply_;
 };
 
-// Ends early if the caller goes or the snapshot is dropped.
+// Ends early if the caller goes away or the snapshot is dropped.
 Task<absl::Status> WriteAll(VerbContext& context, SnapshotStore& snapshots,
                             uint64_t save_id, FileWrite& write,
                             ServerCall& call) {
@@ -148,7 +148,7 @@ Task<absl::Status> WriteAll(VerbContext& context, SnapshotStore& snapshots,
       status = absl::CancelledError("the caller has gone");
       break;
     }
-    // It is in use, as long as this takes.
+    // Marks the snapshot as used, for as long as this takes.
     status = snapshots.Get(save_id, context.clock.Now()).status();
     if (!status.ok()) break;
     std::function<absl::Status()> piece = [&] { return write.WritePiece(); };
@@ -161,7 +161,7 @@ Task<absl::Status> WriteAll(VerbContext& context, SnapshotStore& snapshots,
   if (!status.ok()) {
     std::function<absl::Status()> remove = [&] { return write.Remove(); };
     const absl::Status removed = co_await OnDisk(disk, std::move(remove));
-    // The error that there was says more.
+    // The original error says more.
     removed.IgnoreError();
   }
   co_return status;
@@ -176,7 +176,7 @@ Task<ServerReply> ServeSnapshotWrite(VerbContext& context, ServerCall& call) {
   const TablePtr table = context.store.table();
   absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  // Kept until the end: the server may be gone before.
+  // Kept until the end: the server may be destroyed first.
   const absl::StatusOr<CheckpointPlace> place =
       PlaceOf(context.store.checkpoints(), request->directory, request->file);
   if (!place.ok()) co_return ErrorReply(place.status());

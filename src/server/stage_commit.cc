@@ -1,4 +1,5 @@
-// StageCommit: what was staged becomes what the shards hold, if it is whole.
+// StageCommit: replaces the contents of the shards by what was staged, if that
+// is complete.
 #include <asio/this_coro.hpp>
 #include <functional>
 #include <memory>
@@ -31,7 +32,8 @@ absl::StatusOr<std::vector<Restored>> FindAll(
     restored.shard = *shard;
     restored.request = wanted;
     restored.staged = table.generation->staging.Find(wanted.key);
-    // A shard without rows needs none; of any other they are missing.
+    // A shard without rows needs nothing staged; for any other, CheckWhole
+    // fails.
     if (restored.staged == nullptr) {
       restored.staged = std::make_shared<StagedShard>(**shard);
     }
@@ -96,15 +98,15 @@ Task<ServerReply> ServeStageCommit(VerbContext& context, ServerCall& call) {
   StagingArea& staging = table->generation->staging;
   const absl::StatusOr<bool> begin = staging.BeginCommit(request->restore_id);
   if (!begin.ok()) co_return ErrorReply(begin.status());
-  if (!*begin) co_return ServerReply();  // done before
+  if (!*begin) co_return ServerReply();  // committed already
   bool begun = false;
   status = co_await Commit(context, *table, *request, begun);
   if (status.ok()) {
     staging.EndCommit(/*done=*/true);
   } else {
     staging.EndCommit(/*done=*/false);
-    // Of one that failed half-way, for a new coordinator or shard map, nothing
-    // can be used again.
+    // A commit that failed half-way, because of a new coordinator or shard map,
+    // leaves nothing that can be used again.
     if (begun) staging.Drop(request->restore_id);
   }
   co_return ErrorReply(std::move(status));

@@ -1,4 +1,4 @@
-// StageDrop: forgets what was staged for a restore.
+// StageDrop: drops what was staged for a restore.
 #include <utility>
 
 #include "server/request.h"

@@ -1,4 +1,4 @@
-// StageFile: rows for a restore that the server reads from a file itself.
+// StageFile: rows for a restore that the server itself reads from a file.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -19,7 +19,8 @@
 namespace capstan {
 namespace {
 
-// Read at a time: what still is in the cache when its checksum is made.
+// Read at a time: small enough to be in the cache when its checksum is
+// computed.
 constexpr uint64_t kFilePieceBytes = 1 << 20;
 
 // Rows of a tensor and where they go.
@@ -28,7 +29,7 @@ struct Target {
   std::shared_ptr<StagedShard> staged;
   StageCopy copy;
 };
-// By tensor, which is read once.
+// By tensor; each is read once.
 using Targets = std::map<std::string, std::vector<Target>>;
 
 SavedFile ExpectedFile(const StageFileRequest& request) {
@@ -42,7 +43,7 @@ SavedFile ExpectedFile(const StageFileRequest& request) {
   return file;
 }
 
-// Looks at all before anything is staged. Empty if it was committed already.
+// Checks everything before anything is staged. Empty if committed already.
 absl::StatusOr<Targets> FindTargets(const ShardTable& table,
                                     const StageFileRequest& request) {
   std::vector<Shard*> shards;
@@ -75,7 +76,7 @@ absl::StatusOr<Targets> FindTargets(const ShardTable& table,
   return targets;
 }
 
-// OK if the rows that are wanted of a tensor are like those of the shard.
+// OK if the rows that are wanted of a tensor match those of the shard.
 absl::Status CheckTensor(const SafetensorsEntry& entry, const Target& target) {
   const Shard& shard = target.staged->shard();
   const std::span<const int64_t> have = entry.shape.dims();
@@ -115,7 +116,7 @@ absl::Status CopyPiece(const Target& target, uint64_t offset, Bytes piece) {
                               piece.subspan(first - offset, last - first));
 }
 
-// Whether all of a tensor becomes rows of one shard: then it is read straight
+// Whether a whole tensor becomes rows of one shard: then it is read directly
 // into them.
 bool IsOneToOne(const SafetensorsEntry& entry,
                 const std::vector<Target>& targets) {
@@ -187,7 +188,7 @@ Task<ServerReply> ServeStageFile(VerbContext& context, ServerCall& call) {
   const TablePtr table = context.store.table();
   absl::Status status = context.store.Admit(request->fence, *table, call);
   if (!status.ok()) co_return ErrorReply(std::move(status));
-  // Kept until the end: the server may be gone before.
+  // Kept until the end: the server may be destroyed first.
   const absl::StatusOr<CheckpointPlace> place =
       PlaceOf(context.store.checkpoints(), request->directory, request->file);
   if (!place.ok()) co_return ErrorReply(place.status());

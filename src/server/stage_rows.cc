@@ -11,8 +11,8 @@
 namespace capstan {
 namespace {
 
-// Received at a time. A call that is repeated while the first is still being
-// received must not write the same memory, so that it is copied from here.
+// Received at a time, and copied to the shard: a call that is repeated while
+// the first is still being received must not write the same memory.
 constexpr size_t kRowsPieceBytes = 1 << 20;
 
 absl::Status CheckStaged(const Shard& shard, const StageRowsRequest& request,

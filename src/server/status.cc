@@ -1,4 +1,4 @@
-// Status: what the server holds and what has happened to it.
+// Status: what the server holds, and what has happened to it.
 #include <algorithm>
 #include <asio/this_coro.hpp>
 #include <span>
@@ -26,7 +26,7 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
   for (const auto& [key, owned] : table->shards) {
     Shard& shard = *owned;
     TurnEntry entry(home, [&] {
-      // What is not updated any more would keep it.
+      // A shard that is no longer updated would keep it otherwise.
       shard.Forget(generation.watermark);
       report.variables.push_back(shard.Report());
       report.last_step = std::max(report.last_step, shard.last_step());
@@ -34,7 +34,7 @@ Task<ServerReply> ServeStoreStatus(VerbContext& context, ServerCall&) {
     if (!shard.turn().Enter(entry)) co_await entry.Done();
   }
   report.bytes_used = store.budget().used();
-  // After the shards: what they have was begun before.
+  // After the shards: a round that they have was begun before.
   Rounds::Decision commit = generation.rounds.last_begun();
   report.committed_round = commit.round;
   report.committed_replicas = std::move(commit.replicas);

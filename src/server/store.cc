@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// What there is before the first map.
+// The table before the first map.
 TablePtr EmptyTable() {
   auto table = std::make_shared<ShardTable>();
   table->generation = std::make_shared<Generation>();

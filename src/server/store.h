@@ -1,5 +1,5 @@
-// What a parameter server holds: its shards, the job's shard map, and which
-// generation and term it obeys.
+// What a parameter server holds: its shards, the job's shard map, and the
+// generation and term that it accepts.
 #pragma once
 
 #include <atomic>
@@ -25,29 +25,29 @@
 
 namespace capstan {
 
-// What belongs to a generation and goes with it. Thread-safe.
+// What belongs to one generation and ends with it. Thread-safe.
 struct Generation {
   uint64_t number = 0;
   std::atomic<uint64_t> watermark = 0;
   Rounds rounds;
   SnapshotStore snapshots;
   StagingArea staging;
-  // Of shards that are gone.
+  // The highest step of the shards that were dropped.
   std::atomic<uint64_t> last_step = 0;
 
   std::mutex mutex;
-  // Changes together with `watermark`, which is written under the mutex too.
+  // Changes together with `watermark`, which is also written under the mutex.
   std::string record;  // guarded by mutex
 };
 
-// One version of the shard map and the shards that it gives this server.
-// Immutable, but for what the shards and the generation hold.
+// One version of the shard map, with the shards that it places on this server.
+// Immutable, except for the contents of the shards and the generation.
 struct ShardTable {
   ShardMap map;
   std::string encoded_map;
   std::shared_ptr<Generation> generation;
-  // In order: whoever enters one turn after the other does so in the same order
-  // in every run.
+  // Ordered, so that code that enters one turn after another does so in the
+  // same order in every run.
   absl::btree_map<ShardKey, std::shared_ptr<Shard>> shards;
 
   // Null if it is not here.
@@ -55,20 +55,22 @@ struct ShardTable {
 };
 
 // A call keeps the table that it works with, and thereby the shards and the
-// generation, until it ends; once no call does, a table that was replaced is
-// freed.
+// generation, until it ends. A table that was replaced is freed when no call
+// uses it.
 using TablePtr = std::shared_ptr<const ShardTable>;
 
 struct StoreOptions {
-  uint32_t server = 0;  // which of the servers this is
+  uint32_t server = 0;  // index of this server
   uint64_t memory_limit = UINT64_MAX;
-  // Of answers that are copies, such as rows, until they have left.
+  // Limit on the memory of answers that are copies, such as rows, until they
+  // are sent.
   uint64_t answer_limit = uint64_t{2} << 30;
-  // Where checkpoints are written and read; null: nowhere, so that the
-  // coordinator does it.
+  // Where checkpoints are written and read. Null: nowhere; the coordinator
+  // writes and reads them.
   std::shared_ptr<FileSystem> checkpoints;
-  // For what blocks. Its thread must be stopped before those that serve calls
-  // are destroyed. Empty: done where the call is served.
+  // For blocking work. Its thread must be stopped before the executors that
+  // serve calls are destroyed. Empty: the work is done where the call is
+  // served.
   Executor disk;
 };
 
@@ -77,30 +79,30 @@ class Store {
  public:
   explicit Store(StoreOptions options);
 
-  // The table now. Takes no lock.
+  // The current table. Takes no lock.
   TablePtr table() const { return table_.Load(); }
 
-  // OK if a call of `fence` may begin, and work with `table`.
-  // FailedPrecondition, "fenced", if it is of an older generation or term;
-  // Unavailable if this server has not heard of its generation or term yet. It
-  // hears of a newer term from the chief alone; InvalidArgument for a number
-  // that cannot be a term.
+  // OK if a call with `fence` may begin and work with `table`.
+  // FailedPrecondition, "fenced", if its generation or term is older;
+  // Unavailable if this server does not know its generation or term yet. Only a
+  // call of the chief can raise the term; InvalidArgument for a number that
+  // cannot be a term.
   absl::Status Admit(const Fence& fence, const ShardTable& table,
                      const ServerCall& call);
-  // The same once more, for a call that was let in before: a coordinator may
-  // have taken over since.
+  // Checks the fence again for a call that was admitted before: a coordinator
+  // may have taken over since.
   absl::Status CheckFence(const Fence& fence);
-  // The same for one who only reads, and has no term.
+  // The same for a caller that only reads and has no term.
   absl::Status CheckGeneration(uint64_t generation);
-  // The same, if it is to read `table`.
+  // The same if the call reads `table`.
   absl::Status CheckGeneration(uint64_t generation, const ShardTable& table);
 
-  // Takes a shard map over, as InstallRequest says. Yields to other work of
-  // the executor while it fills the shards. Unavailable while another map is
+  // Installs a shard map, as described for InstallRequest. Yields to other work
+  // of the executor while it fills the shards. Unavailable while another map is
   // being installed. Terms as in Admit.
   Task<absl::Status> Install(InstallRequest request, const ServerCall& call);
 
-  // Moves the watermark forward, and takes its record over.
+  // Moves the watermark forward, and stores its record.
   absl::Status SetWatermark(const WatermarkRequest& request);
 
   // Ends a snapshot that nobody has asked for in SnapshotStore::kIdle.
@@ -113,7 +115,8 @@ class Store {
   }
   const Executor& disk() const { return options_.disk; }
   // Memory for an answer, which counts until the last copy is gone.
-  // ResourceExhausted if it can never be had, Unavailable if not now.
+  // ResourceExhausted if that much can never be available, Unavailable if it is
+  // not available now.
   absl::StatusOr<std::shared_ptr<Values>> AllocateAnswer(uint64_t bytes) const;
   uint64_t term() const { return term_.load(std::memory_order_relaxed); }
   uint64_t fenced() const { return fenced_.load(std::memory_order_relaxed); }
@@ -121,36 +124,37 @@ class Store {
  private:
   // OK if `generation` is `mine`.
   absl::Status CompareGenerations(uint64_t generation, uint64_t mine);
-  // Takes note of the term of a call, if it is the chief's.
+  // Raises the term to that of a call, if the call is the chief's.
   absl::Status RaiseTerm(uint64_t term, const ServerCall& call);
-  // OK if `term` is the one.
+  // OK if `term` is the current one.
   absl::Status CheckTerm(uint64_t term);
   absl::Status Fenced(const std::string& what);
-  // The table of `request`, with the shards that are here already.
+  // The table for `request`, with the shards that exist already.
   absl::StatusOr<std::shared_ptr<ShardTable>> NewTable(
       const InstallRequest& request, const ServerCall& call);
-  // Those of the shards that stay, as `table` has them. InvalidArgument if one
-  // is more than another learning rate.
+  // The new updaters of the shards that stay in `table`. InvalidArgument if
+  // more than a learning rate changes.
   using NewUpdaters = std::vector<
       std::pair<std::shared_ptr<Shard>, std::shared_ptr<const Updater>>>;
   static absl::StatusOr<NewUpdaters> ChangedUpdaters(const ShardTable& table);
-  // Gives back memory that the shards keep for later, or need no more.
+  // Frees memory that the shards keep for later or no longer need.
   Task<> FreeSpares();
-  // Creates and fills the shards that `table` has not.
+  // Creates and fills the shards that `table` lacks.
   Task<absl::Status> CreateShards(ShardTable& table);
   Task<absl::Status> Replace(const InstallRequest& request,
                              const ServerCall& call);
-  // Makes `table` the one, and drops the shards that it has not; if `term` is
-  // still the one.
+  // Makes `table` the current one and drops the shards that it does not have,
+  // if `term` is still current.
   Task<absl::Status> Publish(std::shared_ptr<ShardTable> table, uint64_t term);
 
   const StoreOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   const std::shared_ptr<MemoryBudget> answers_;
-  // All change with the mutex: once a new coordinator has been heard of, what
-  // it is told of the map stays true until it changes the map itself.
+  // These change only with the mutex held: once this server knows of a new
+  // coordinator, what that coordinator reads of the map stays true until it
+  // changes the map itself.
   Published<ShardTable> table_;
-  // That of the table; changes after it.
+  // The generation of the table; changes after the table.
   std::atomic<uint64_t> generation_ = 0;
   std::atomic<uint64_t> term_ = 0;
   std::atomic<uint64_t> fenced_ = 0;

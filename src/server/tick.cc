@@ -1,4 +1,4 @@
-// Tick: replicas have done all their updates of a clock.
+// Tick: replicas have finished all their updates of a clock.
 #include <utility>
 
 #include "server/request.h"

@@ -1,6 +1,6 @@
 // The verbs of a parameter server, one file each. Each serves one call; errors
-// are in the reply. wire/parameter.h and wire/snapshot.h say what they ask and
-// answer.
+// are in the reply. wire/parameter.h and wire/snapshot.h define requests and
+// replies.
 #pragma once
 
 #include "base/async/clock.h"
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// What the verbs work on; all outlive the calls.
+// What the verbs work on; both outlive the calls.
 struct VerbContext {
   Store& store;
   Clock& clock;

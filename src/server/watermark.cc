@@ -1,4 +1,4 @@
-// Watermark: steps that are over need not be remembered one by one.
+// Watermark: steps up to it have ended and need not be remembered individually.
 #include <utility>
 
 #include "server/request.h"

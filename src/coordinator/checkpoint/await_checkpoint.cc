@@ -1,5 +1,5 @@
-// Waiting for what is being written, by this manager or by another one that
-// writes to the same directory.
+// Waiting for a checkpoint that is being written, by this manager or by another
+// one of the same directory.
 #include <filesystem>
 #include <system_error>
 
@@ -18,7 +18,7 @@ void CheckpointManager::Impl::Join() {
   const std::filesystem::path path =
       std::filesystem::canonical(directory.empty() ? "." : directory, failure);
   const auto prepare = [this]() -> absl::Status {
-    // Whoever has made it may have been killed before it was durable.
+    // The process that created it may have been killed before it was durable.
     SyncNameOf(directory);
     return PrepareDirectory(*files, "");
   };
@@ -33,7 +33,7 @@ void CheckpointManager::Impl::Join() {
 void CheckpointManager::Impl::RemindWhile(
     const std::function<bool(Duration)>& waits,
     const std::function<std::string()>& where) const {
-  // A disk may hang, and whoever waits should know.
+  // A disk may hang, and those who wait should know.
   for (auto waited = kReminder; waits(kReminder); waited += kReminder) {
     coordinator_impl->dispatcher.logger().Warning(
         "still waits for the checkpoint that is being written to '{}', for {} "
@@ -63,7 +63,7 @@ bool CheckpointManager::Impl::IsWriting() const {
 void CheckpointManager::Impl::Collect() {
   if (!writing.valid()) return;
   const absl::Status status = writing.get();
-  // Which says more than that of one before.
+  // It says more than the error of an earlier write.
   if (!status.ok()) error = ToError(status);
 }
 

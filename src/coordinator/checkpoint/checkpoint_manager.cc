@@ -40,7 +40,7 @@ CheckpointManager::~CheckpointManager() {
   }
   if (impl_->sharing != nullptr) impl_->sharing->Leave(impl_->member);
   const std::lock_guard lock(impl_->coordinator_impl->changing);
-  // Another one may have taken its place.
+  // Another manager may have replaced this one.
   if (impl_->coordinator_impl->on_created_of == impl_.get()) {
     impl_->coordinator_impl->on_created = nullptr;
   }
@@ -84,7 +84,7 @@ void CheckpointManager::Export(const std::string& file, const std::string& name,
 
 void CheckpointManager::RemoveAll() {
   impl_->ThrowIfReadOnly();
-  // Else there would be one more soon.
+  // Otherwise another checkpoint would soon appear.
   impl_->AwaitWritten();
   const auto turn = impl_->AwaitTurn();
   const std::set<std::string> kept =

@@ -1,4 +1,4 @@
-// What a CheckpointManager is made of.
+// The implementation of CheckpointManager.
 #pragma once
 
 #include <functional>
@@ -36,39 +36,41 @@ struct CheckpointManager::Impl {
 
   JobVariables& variables() { return coordinator_impl->dispatcher.variables(); }
 
-  // One of those that write here; the first cleans up. Throws.
+  // Joins the managers that write to this directory; the first one cleans up.
+  // Throws.
   void Join();
   void ThrowIfReadOnly() const;
-  // Until no other manager writes.
+  // Waits until no other manager is writing.
   std::unique_ptr<WrittenDirectories::Turn> AwaitTurn() const;
-  // Until the last one is written; what went wrong with it is in `error` then.
+  // Waits until the last checkpoint is written; if that failed, `error` says
+  // why.
   void AwaitWritten();
   bool IsWriting() const;
-  // Takes over what has become of the last one, which is written.
+  // Takes over the outcome of the last write, which has finished.
   void Collect();
-  // Says now and then that it waits for what is written to `where()`, while
-  // `waits`, which is given the time that it may take, returns that it has to
-  // go on.
+  // Calls `waits`, with the time that it may take, for as long as it returns
+  // true. After each such call logs that it is waiting for the checkpoint that
+  // is being written to `where()`.
   void RemindWhile(const std::function<bool(Duration)>& waits,
                    const std::function<std::string()>& where) const;
-  // What is written behind the training; on a thread of its own.
+  // The part of a save that runs beside the training, on a thread of its own.
   absl::Status Write(const SnapshotToWrite& snapshot,
                      const NewCheckpoint& begun, Manifest manifest);
-  // What the new one makes superfluous.
+  // Removes the checkpoints that the new one makes superfluous.
   absl::Status RemoveOld(const Checkpoint& newest);
   absl::StatusOr<Checkpoint> Find(const std::string& name) const;
   absl::StatusOr<RestoreReport> Restore(const RestoreOptions& restore,
                                         const std::set<std::string>* names);
-  // The same of this one.
+  // Restores this checkpoint.
   absl::StatusOr<RestoreReport> RestoreFrom(const Checkpoint& checkpoint,
                                             const RestoreOptions& restore,
                                             const std::set<std::string>* names);
-  // The newest that is whole to the last byte.
+  // Restores the newest checkpoint that is intact to the last byte.
   absl::StatusOr<RestoreReport> RestoreNewest(
       const RestoreOptions& restore, const std::set<std::string>* names);
-  // The servers need not keep it any longer.
+  // Tells the servers that they need not keep the snapshot any longer.
   static void Drop(const SnapshotToWrite& snapshot);
-  // Said once, as it may be slow and need memory here.
+  // Logged once: streaming may be slow and needs memory here.
   void SayStreaming();
 
   const ClusterCoordinator coordinator;
@@ -81,12 +83,12 @@ struct CheckpointManager::Impl {
   CheckpointManager::Pause last_pause;
   bool said_streaming = false;
 
-  // Null, and 0, if it only reads.
+  // Null, and 0, if this manager only reads.
   std::shared_ptr<WrittenDirectory> sharing;
   WrittenDirectory::Member member = 0;
 
   std::future<absl::Status> writing;
-  std::optional<Error> error;  // of the last that failed, to be told
+  std::optional<Error> error;  // of the last failed write, not yet reported
 };
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// Brings tensors of a file into the variables of a job. Blocks, on a thread of
-// the caller's.
+// Imports tensors of a file into the variables of a job. Blocks, on one of the
+// caller's threads.
 #pragma once
 
 #include <set>
@@ -12,8 +12,8 @@
 
 namespace capstan {
 
-// As ImportVariables (capstan/checkpoint.h), of a file that is open; of the
-// variables only `names`, if it is not null.
+// Like ImportVariables (capstan/checkpoint.h), for a file that is already open.
+// If `names` is not null, only those variables are imported.
 absl::StatusOr<RestoreReport> ImportFrom(
     CoordinatorMaker::Impl& coordinator_impl, const TensorFile& file,
     const ImportOptions& options, const std::set<std::string>* names);

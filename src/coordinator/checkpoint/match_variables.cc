@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostNamesListed = 5;
 
-// Escaped, as they may be those of a file from anywhere.
+// Escaped, because they may come from an arbitrary file.
 std::string ListEscaped(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kMostNamesListed); ++i) {
@@ -44,10 +44,10 @@ bool Fits(const FileTensor& offered, const VariableSpec& spec,
   return rules.convert_floats && IsFloat(offered.dtype) && IsFloat(spec.dtype);
 }
 
-// A mistyped pattern would bring nothing, and nobody would know.
+// A mistyped pattern would silently restore nothing.
 absl::Status CheckPatterns(const std::vector<FileTensor>& offered,
                            const ShardMap& map, const MatchRules& rules) {
-  // Of some names alone most patterns are like none.
+  // Most patterns match none of a few given names.
   if (rules.names != nullptr) return absl::OkStatus();
   for (const std::string& pattern : rules.only) {
     const bool found =

@@ -1,5 +1,5 @@
-// Which variables of a job get the values of what a checkpoint, or another
-// file, has of the same names. Pure; thread-safe.
+// Matches the variables of a job with the tensors of the same name in a
+// checkpoint or another file. Pure; thread-safe.
 #pragma once
 
 #include <set>
@@ -15,17 +15,17 @@
 namespace capstan {
 
 struct MatchRules {
-  std::string_view source = {};        // as errors call it: "checkpoint"
+  std::string_view source = {};        // what errors call it: "checkpoint"
   std::vector<std::string> only = {};  // as RestoreOptions::only
-  std::string prefix = {};             // of those, the ones that begin so
-  const std::set<std::string>* names = nullptr;  // of those, if not null
+  std::string prefix = {};  // of those, only names that begin with it
+  const std::set<std::string>* names = nullptr;  // if not null, only these
   bool allow_missing = false;
-  bool convert_floats = false;  // a floating type may become another
+  bool convert_floats = false;  // one floating type may become another
 };
 
 struct VariableMatch {
   const VariableEntry* entry = nullptr;  // of the map
-  size_t offered = 0;                    // which
+  size_t offered = 0;                    // index of the tensor
 };
 
 struct VariableMatches {
@@ -33,15 +33,15 @@ struct VariableMatches {
   RestoreReport report;              // `restored`, `missing`, `unexpected`
 };
 
-// `offered` have each name once. FailedPrecondition, naming the variables, if
-// one is missing or has another shape or dtype; InvalidArgument for one that is
-// unreadable, and for a pattern that is like none of either, unless `names` are
-// given.
+// Each name occurs once in `offered`. FailedPrecondition, naming the variables,
+// if a variable is missing or has another shape or dtype; InvalidArgument for
+// an unreadable tensor and, unless `names` are given, for a pattern that
+// matches neither a variable nor a tensor.
 absl::StatusOr<VariableMatches> MatchVariables(
     const std::vector<FileTensor>& offered, const ShardMap& map,
     const MatchRules& rules);
 
-// Whether `name` is like `pattern`, in which * stands for any text.
+// Whether `name` matches `pattern`, in which * stands for any text.
 bool IsLike(std::string_view name, std::string_view pattern);
 
 }  // namespace capstan

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// Adds the shards of a variable that is all in one tensor.
+// Adds the shards of a variable that is stored in a single tensor.
 void PlanVariable(const std::string& tensor, const VariableEntry& entry,
                   RestorePlan& plan) {
   for (uint32_t i = 0; i < entry.shards.size(); ++i) {

@@ -1,5 +1,5 @@
-// What has to be copied where to bring the variables of a job to what a file of
-// whole tensors holds. Pure; thread-safe.
+// Plans which rows to copy where so that the variables of a job get the values
+// of a file of whole tensors. Pure; thread-safe.
 #pragma once
 
 #include <set>
@@ -16,13 +16,13 @@
 namespace capstan {
 
 struct ImportPlan {
-  RestorePlan restore;  // the only file is 0; row_bytes are the variable's
+  RestorePlan restore;  // all of file 0; row_bytes are the variable's
   ConvertedTensors::Conversions conversions;
 };
 
-// Imports `tensors` into the variables of `map` that `options` name; of those
-// only `names`, if it is not null. FailedPrecondition, naming the variables, if
-// one is missing or is another one.
+// Imports `tensors` into the variables of `map` that `options` select; if
+// `names` is not null, only into those of them. FailedPrecondition, naming the
+// variables, if one is missing or does not match.
 absl::StatusOr<ImportPlan> PlanImport(const std::vector<FileTensor>& tensors,
                                       const ShardMap& map,
                                       const ImportOptions& options,

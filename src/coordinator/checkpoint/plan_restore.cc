@@ -30,7 +30,7 @@ size_t FileOf(const Manifest& manifest, const std::string& name) {
   return i;
 }
 
-// Adds what one variable needs.
+// Adds the copies and commits for one variable.
 void PlanVariable(const Manifest& manifest, const SavedVariable& saved,
                   const VariableEntry& entry, bool slots, RestorePlan& plan) {
   const uint64_t row_bytes = entry.row_bytes();
@@ -46,7 +46,8 @@ void PlanVariable(const Manifest& manifest, const SavedVariable& saved,
       const int64_t end = std::min(place.end, source.end);
       const bool empty = place.begin == place.end && place == entry.shards[0];
       if (begin >= end && !empty) continue;
-      // An update may concern some of the shards; the newest knows most.
+      // An update may concern only some shards; the one with most updates knows
+      // most.
       if (slots && source.updates >= shard.updates) {
         shard.updates = source.updates;
         shard.momentum_product = source.momentum_product;

@@ -1,5 +1,5 @@
-// What has to be copied where to bring the variables of a job to what a
-// checkpoint holds, however either is cut. Pure; thread-safe.
+// Plans which rows to copy where so that the variables of a job get the values
+// of a checkpoint, however either of them is sharded. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace capstan {
 
-// Rows of a tensor of a file that become rows of a shard.
+// Rows of a tensor in a file that become rows of a shard.
 struct RestoreCopy {
-  size_t file = 0;  // place in Manifest::files
+  size_t file = 0;  // index into Manifest::files
   uint32_t server = 0;
   StageCopy copy;
   uint64_t row_bytes = 0;
@@ -30,21 +30,22 @@ struct RestorePlan {
   RestoreReport report;
 };
 
-// Restores the variables of `map` that `options` name; of those only `names`,
-// if it is not null. FailedPrecondition, naming the variables, if one is
-// missing or is another one; InvalidArgument for a pattern that is like none,
-// here or there.
+// Restores the variables of `map` that `options` select; if `names` is not
+// null, only those of them. FailedPrecondition, naming the variables, if one is
+// missing or does not match; InvalidArgument for a pattern that matches neither
+// a variable of the map nor one of the manifest.
 absl::StatusOr<RestorePlan> PlanRestore(const Manifest& manifest,
                                         const ShardMap& map,
                                         const RestoreOptions& options,
                                         const std::set<std::string>* names);
 
-// Brings the commits into the order that a request needs.
+// Sorts the commits in the order that a request requires.
 void SortCommits(RestorePlan& plan);
 
-// What the manifest says of the variables of a job. The shards are those of
-// `snapshot`, by server; files are called "server-I.safetensors". Variables
-// without values are left out; FailedPrecondition for one that has some.
+// What the manifest records about the variables of a job. `snapshot` has the
+// shards, by server; files are called "server-I.safetensors". Variables without
+// values are left out; FailedPrecondition for one of which only some shards
+// have values.
 absl::StatusOr<std::vector<SavedVariable>> SavedVariablesOf(
     const ShardMap& map, const std::vector<SnapshotReply>& snapshot);
 std::string ServerFileName(size_t server);

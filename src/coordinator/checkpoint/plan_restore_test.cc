@@ -35,8 +35,7 @@ ShardMap MapOf(const std::vector<VariableSpec>& specs, uint32_t servers,
   return *map;
 }
 
-// What servers with this map answer, their shards with `updates` updates, and
-// as many more as the number of the shard.
+// What servers with this map answer. Shard i has had `updates` + i updates.
 std::vector<SnapshotReply> SnapshotOf(const ShardMap& map, uint64_t updates) {
   std::vector<SnapshotReply> replies(map.servers());
   for (const VariableEntry& entry : map.entries()) {
@@ -85,7 +84,7 @@ TEST(PlanRestoreTest, TheReportSaysWhatIsRestoredAndWhatIsNot) {
   EXPECT_THAT(plan->report.without_slots, IsEmpty());
   EXPECT_EQ(plan->report.step, 77u);
   EXPECT_EQ(plan->report.records.at("a"), "b");
-  // Nothing of the one that is missing.
+  // Nothing of the variable that is missing.
   ASSERT_EQ(plan->commits.size(), 1u);
   EXPECT_EQ(plan->commits[0].size(), 2u);
 }
@@ -126,10 +125,10 @@ TEST(PlanRestoreTest, APatternThatIsLikeNothingIsNamed) {
       Plan(manifest, now,
            {.only = {"b/*", "decoder/*"}, .allow_missing = true}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'decoder/*'")));
-  // One that is like a variable of either is none of those.
+  // A pattern that matches a variable of either side is not one of those.
   EXPECT_OK(
       Plan(manifest, now, {.only = {"a/*", "b/*"}, .allow_missing = true}));
-  // As is one that is like none of the variables that were just made.
+  // Nor is one that matches none of the variables that were just created.
   const std::set<std::string> names = {"b/w"};
   EXPECT_OK(PlanRestore(
       manifest, now, {.only = {"decoder/*"}, .allow_missing = true}, &names));
@@ -152,7 +151,7 @@ TEST(PlanRestoreTest, AnotherShapeOrDtypeIsAnErrorThatNamesAll) {
   other.dtype = DType::kF64;
   other.optimizer = std::nullopt;
   const ShardMap now = MapOf({Spec("a", {3, 2}), other}, 1);
-  // Not even if missing ones are allowed.
+  // Not even if missing variables are allowed.
   EXPECT_THAT(
       Plan(manifest, now, {.allow_missing = true}),
       StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -173,7 +172,7 @@ TEST(PlanRestoreTest, AnotherOptimizerBeginsAnew) {
   const absl::StatusOr<RestorePlan> plan = Plan(manifest, now);
   ASSERT_OK(plan);
   EXPECT_THAT(plan->report.restored, ElementsAre("a", "b", "c"));
-  // Another rule; and the same one with other slots.
+  // "a" has another rule; "c" has the same rule with other slots.
   EXPECT_THAT(plan->report.without_slots, ElementsAre("a", "c"));
   ASSERT_EQ(plan->commits[0].size(), 3u);
   for (const StageShard& shard : plan->commits[0]) {
@@ -232,8 +231,8 @@ TEST(SavedVariablesTest, OneWithoutValuesIsLeftOutButNotHalfOfOne) {
                        AllOf(HasSubstr("'b'"), HasSubstr("1 of its 2"))));
 }
 
-// Each row of each tensor of each shard comes from that row of the variable,
-// once, from the file and tensor that has it; and nothing else is copied.
+// Each row of each tensor of each shard is copied once, from the same row of
+// the variable in the file and tensor that has it; nothing else is copied.
 RC_GTEST_PROP(PlanRestoreTest, EveryRowIsCopiedOnce, ()) {
   const auto rows = *rc::gen::inRange<int64_t>(0, 60);
   const std::vector<VariableSpec> specs = {
@@ -246,7 +245,7 @@ RC_GTEST_PROP(PlanRestoreTest, EveryRowIsCopiedOnce, ()) {
   const Manifest manifest = ManifestOf(before);
   const absl::StatusOr<RestorePlan> plan = Plan(manifest, now);
   RC_ASSERT(plan.ok());
-  // By variable, shard, slot and row: how often.
+  // How often each row was copied, by variable, shard, slot and row.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint64_t>, int> times;
   size_t file = 0;
   for (const RestoreCopy& copy : plan->copies) {
@@ -262,7 +261,7 @@ RC_GTEST_PROP(PlanRestoreTest, EveryRowIsCopiedOnce, ()) {
     for (const ShardPlace& from : source.shards) {
       const std::string name =
           ShardTensorName(entry.spec.name, from.begin, from.end);
-      // A slot's name has more behind it.
+      // The name of a slot's tensor is longer.
       if (!rows_of.tensor.starts_with(name)) continue;
       if ((rows_of.slot == 0) != (rows_of.tensor == name)) continue;
       found = true;
@@ -296,7 +295,7 @@ RC_GTEST_PROP(PlanRestoreTest, EveryRowIsCopiedOnce, ()) {
   for (uint32_t i = 0; i < now.servers(); ++i) {
     const ShardKey* last = nullptr;
     for (const StageShard& shard : plan->commits[i]) {
-      // RC_ASSERT looks at both sides of an "or".
+      // RC_ASSERT evaluates both sides of an "or".
       const bool ascends = last == nullptr || *last < shard.key;
       RC_ASSERT(ascends);
       last = &shard.key;

@@ -55,7 +55,7 @@ absl::Status ReplaceValues(
   const QueuePause pause(coordinator_impl.dispatcher.shared_queue());
   CAPSTAN_RETURN_IF_ERROR(
       coordinator_impl.dispatcher.queue().AwaitQuiet(kDrainTimeout));
-  // No update of a function that was called off comes after it.
+  // After this no update of a cancelled function can take effect.
   CAPSTAN_RETURN_IF_ERROR(
       RunOn(coordinator_impl.executor, coordinator_impl.dispatcher.Publish()));
   JobVariables& job = coordinator_impl.dispatcher.variables();

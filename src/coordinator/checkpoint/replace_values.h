@@ -1,5 +1,5 @@
-// Makes other values what the servers hold, all at once. Blocks, on a thread of
-// the caller's.
+// Replaces the values that the servers hold, all at once. Blocks, on one of the
+// caller's threads.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace capstan {
 
-// While nothing runs: calls `stage`, which is to stage all copies of `plan`,
-// and commits what was staged. If that fails, what was staged is dropped, and
-// nothing has changed. `restore_id` is random and not 0. The caller holds
+// While nothing runs: calls `stage`, which must stage all copies of `plan`, and
+// commits what was staged. If that fails, drops what was staged and changes
+// nothing. `restore_id` is random and not 0. The caller holds
 // coordinator_impl.changing.
 absl::Status ReplaceValues(
     CoordinatorMaker::Impl& coordinator_impl, const RestorePlan& plan,

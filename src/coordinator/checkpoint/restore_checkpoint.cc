@@ -1,4 +1,4 @@
-// Restoring: which checkpoint, and bringing it to the servers.
+// Restoring: choosing a checkpoint and sending it to the servers.
 #include "absl/strings/str_cat.h"
 #include "base/async/run_on.h"
 #include "base/error.h"
@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-// The keys that were complete when it was saved; nullopt if there are no keys,
-// neither there nor here.
+// The keys that were complete when the checkpoint was saved; nullopt if neither
+// the checkpoint nor the queue has keys.
 absl::StatusOr<std::optional<CompleteKeys>> KeysOf(const Manifest& manifest,
                                                    const ClosureQueue& queue) {
   const auto found = manifest.records.find(kStepKeysPart);
@@ -54,7 +54,7 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreNewest(
     }
     damaged.emplace_back(report.status().message());
   }
-  // As it says that there is none, or that none is whole.
+  // Find's error says that there is no checkpoint, or that none is intact.
   if (damaged.empty()) return Find("").status();
   return absl::DataLossError(absl::StrCat("no checkpoint in '", directory,
                                           "' is whole: ", damaged.front()));
@@ -84,8 +84,8 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreFrom(
     absl::Status staged = StageCheckpoint(
         target, *plan, *files, checkpoint.name, checkpoint.manifest, shared);
     if (!staged.ok() || !has_keys) return staged;
-    // A coordinator that takes over now would not know which keys go with the
-    // values.
+    // A coordinator that takes over now must not assume that the current keys
+    // match the values.
     staged = queue.ResetKeys({.restoring = true});
     if (!staged.ok()) return staged;
     return RunOn(coordinator_impl->executor,
@@ -95,7 +95,7 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreFrom(
                                         random.NextU64() | 1, stage));
   if (has_keys) {
     CAPSTAN_RETURN_IF_ERROR(queue.ResetKeys(**keys));
-    // If the servers do not hear of it now, they will soon.
+    // If the servers cannot be told now, they are told soon.
     RunOn(coordinator_impl->executor, coordinator_impl->dispatcher.Publish())
         .IgnoreError();
   }
@@ -104,12 +104,12 @@ absl::StatusOr<RestoreReport> CheckpointManager::Impl::RestoreFrom(
 
 RestoreReport CheckpointManager::Restore(const RestoreOptions& options) {
   impl_->AwaitWritten();
-  // Else what is restored might be removed for what another manager writes.
+  // Otherwise another manager that is writing might remove what is restored.
   const auto turn = impl_->sharing == nullptr ? nullptr : impl_->AwaitTurn();
   CoordinatorMaker::Impl& coordinator_impl = *impl_->coordinator_impl;
   const std::lock_guard changing(coordinator_impl.changing);
   if (options.when_created) {
-    // Those that are there already too.
+    // Also restores the variables that exist already.
     RestoreOptions later = options;
     later.name = ValueOrThrow(impl_->Find(options.name)).name;
     later.allow_missing = true;

@@ -1,4 +1,4 @@
-// Saving: the cut, and what is written behind the training.
+// Saving: taking the snapshot, and writing it while training continues.
 #include <algorithm>
 #include <shared_mutex>
 
@@ -82,7 +82,7 @@ absl::Status CheckpointManager::Impl::RemoveOld(const Checkpoint& newest) {
   }
   const std::vector<std::string> old = sharing->SuperfluousOf(all);
   if (old.empty()) return absl::OkStatus();
-  // Not before the new one is known to be good.
+  // Not before the new checkpoint is known to be good.
   CAPSTAN_RETURN_IF_ERROR(
       VerifyCheckpoint(*files, newest.name, newest.manifest));
   for (const std::string& name : old) {
@@ -102,9 +102,9 @@ std::string CheckpointManager::Save(
     const std::function<std::map<std::string, std::string>()>& records) {
   Impl& impl = *impl_;
   impl.ThrowIfReadOnly();
-  // One at a time; what was wrong with the last is for Wait to say.
+  // One at a time. Wait reports what went wrong with the last one.
   impl.AwaitWritten();
-  // Before `changing`, as it may take long.
+  // Before locking `changing`, as it may take long.
   std::unique_ptr<WrittenDirectories::Turn> turn = impl.AwaitTurn();
   CoordinatorMaker::Impl& coordinator_impl = *impl.coordinator_impl;
   const std::lock_guard changing(coordinator_impl.changing);
@@ -130,7 +130,7 @@ std::string CheckpointManager::Save(
         coordinator_impl.dispatcher.shared_queue());
     ThrowIfError(coordinator_impl.dispatcher.queue().AwaitQuiet(kDrainTimeout));
     ThrowIfError(coordinator_impl.dispatcher.queue().CheckNoPartialKey());
-    // No update of a function that was called off comes in between.
+    // So that no update of a cancelled function comes in between.
     ThrowIfError(RunOn(coordinator_impl.executor,
                        coordinator_impl.dispatcher.Publish()));
     const Steady::time_point drained = Steady::now();
@@ -168,14 +168,15 @@ std::string CheckpointManager::Save(
   const bool copied =
       std::all_of(snapshot.servers.begin(), snapshot.servers.end(),
                   [](const SnapshotReply& reply) { return reply.copied; });
-  // Else there is no memory for two of each, and training waits.
+  // Otherwise there is no memory for two versions of everything, and training
+  // waits.
   if (copied) pause = nullptr;
   impl.writing =
       std::async(std::launch::async, [&impl, snapshot = std::move(snapshot),
                                       begun, manifest = std::move(manifest),
                                       pause = std::move(pause),
                                       turn = std::move(turn)]() mutable {
-        // Training has the cores first, unless it waits.
+        // Training gets the cores first, unless it is waiting.
         if (pause == nullptr) YieldCores();
         absl::Status status = impl.Write(snapshot, begun, std::move(manifest));
         pause = nullptr;

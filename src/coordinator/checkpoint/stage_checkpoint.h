@@ -1,5 +1,5 @@
-// Brings the files of a checkpoint to the servers, verified, beside what they
-// hold. Blocks, on a thread of the caller's.
+// Sends the files of a checkpoint to the servers, verified, to be staged beside
+// the live values. Blocks, on one of the caller's threads.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace capstan {
 
-// Stages all copies of `plan`: by the servers if they see the files, else by
-// reading them here. DataLoss, naming file and tensor. What was staged before
-// an error is to be dropped.
+// Stages all copies of `plan`: the servers read the files if they see them,
+// else this process does. DataLoss, naming file and tensor. After an error the
+// caller drops what was staged.
 absl::Status StageCheckpoint(const StageTarget& target, const RestorePlan& plan,
                              FileSystem& files, const std::string& path,
                              const Manifest& manifest,

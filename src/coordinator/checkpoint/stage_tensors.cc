@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Sends the rows of one copy as the bytes of its tensor come.
+// Sends the rows of one copy as the bytes of its tensor arrive.
 class RowSender {
  public:
   RowSender(const StageTarget& target, const RestoreCopy& copy)
@@ -43,14 +43,14 @@ class RowSender {
     return absl::OkStatus();
   }
 
-  // After the last piece: rows without elements come in none.
+  // After the last piece: rows without elements are in no piece.
   absl::Status Finish() {
     if (copy_.row_bytes != 0) return absl::OkStatus();
     return Send(copy_.copy.rows, {});
   }
 
  private:
-  // The next `count` rows, whose bytes are `rows`.
+  // Sends the next `count` rows, whose bytes are `rows`.
   absl::Status Send(uint64_t count, Bytes rows) {
     StageRowsRequest request;
     request.fence = target_.fence;
@@ -75,7 +75,7 @@ class RowSender {
   const uint64_t begin_;
   const uint64_t end_;
   uint64_t row_;
-  std::vector<std::byte> begun_;  // a row of which more is to come
+  std::vector<std::byte> begun_;  // the beginning of an incomplete row
 };
 
 }  // namespace

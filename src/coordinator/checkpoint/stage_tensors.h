@@ -1,5 +1,5 @@
-// Brings rows of tensors to the servers, beside what they hold. Blocks, on a
-// thread of the caller's.
+// Sends rows of tensors to the servers, to be staged beside the live values.
+// Blocks, on one of the caller's threads.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace capstan {
 
-// To whom, and as what, rows are staged.
+// Where, and under which names, rows are staged.
 struct StageTarget {
   Executor executor;  // of the client; another thread runs it
   ParameterClient* client = nullptr;
   Fence fence;
   uint64_t map_version = 0;
   uint64_t restore_id = 0;
-  std::shared_ptr<Cancellation> until_lost;  // a server; may be null
+  std::shared_ptr<Cancellation> until_lost;  // on a server's loss; may be null
 };
 
-// Reads each tensor that `copies` name once, and stages its rows as they come:
-// a piece, or a row if that is larger, is in memory. Errors of the source and
-// of StageRows.
+// Reads each tensor that `copies` name once and stages its rows as they are
+// read; holds one piece in memory, or one row if that is larger. Errors of the
+// source and of StageRows.
 absl::Status StageTensors(const StageTarget& target,
                           const std::vector<const RestoreCopy*>& copies,
                           const TensorSource& source);

@@ -21,13 +21,13 @@
 namespace capstan {
 namespace {
 
-// Whatever the size, a disk that takes longer is no use.
+// A disk that takes longer is useless, whatever the size.
 constexpr Duration kWriteTimeout = std::chrono::hours(2);
 constexpr uint64_t kPieceBytes = 8 << 20;
 
 constexpr char kProbe[] = "probe";
 
-// A tensor of the file, and where it comes from.
+// A tensor of the file, and its source.
 struct TensorInFile {
   FileTensor tensor;
   ShardKey key;
@@ -36,7 +36,7 @@ struct TensorInFile {
   uint64_t row_bytes = 0;
 };
 
-// As many rows of `shape`.
+// The shape of `rows` rows of `shape`.
 Shape RowsOf(const Shape& shape, int64_t rows) {
   if (shape.rank() == 0) return shape;
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
@@ -69,7 +69,7 @@ std::vector<TensorInFile> TensorsOf(const SnapshotToWrite& snapshot,
       }
     }
   }
-  // As SortForFile has them.
+  // In the order of SortForFile.
   std::stable_sort(found.begin(), found.end(),
                    [](const TensorInFile& a, const TensorInFile& b) {
                      return SizeOf(a.tensor.dtype) > SizeOf(b.tensor.dtype);
@@ -87,7 +87,7 @@ absl::Status StreamTensor(const SnapshotToWrite& snapshot, uint32_t server,
     const uint64_t end = std::min(item.rows, begin + step);
     const uint64_t bytes = (end - begin) * item.row_bytes;
     if (bytes > buffer.bytes().size()) {
-      // A single row that is larger.
+      // A single row may be larger.
       absl::StatusOr<Buffer> larger = Buffer::Allocate(bytes, Fill::kNone);
       if (!larger.ok()) return larger.status();
       buffer = *std::move(larger);
@@ -117,7 +117,7 @@ absl::StatusOr<SavedFile> StreamFile(const SnapshotToWrite& snapshot,
   const std::vector<TensorInFile> items = TensorsOf(snapshot, server);
   std::vector<FileTensor> tensors;
   for (const TensorInFile& item : items) tensors.push_back(item.tensor);
-  // The server may have begun it.
+  // The server may have begun to write it.
   files.Remove(path).IgnoreError();
   absl::StatusOr<std::unique_ptr<ShardFileWriter>> writer =
       ShardFileWriter::Create(files, path, snapshot.save_id, tensors);
@@ -167,7 +167,7 @@ SharedPath PathBelow(const std::string& root, const std::string& directory) {
       return path;
     }
   }
-  // That of the checkpoint comes after them.
+  // The name of the checkpoint's own directory is added to them.
   if (names.size() >= kMostDirectoryNames) {
     path.why = absl::StrCat("it is ", names.size(), " levels below '", root,
                             "', and servers take ", kMostDirectoryNames - 1);

@@ -1,5 +1,5 @@
-// Brings the snapshots of the servers into the files of a checkpoint. Blocks,
-// on a thread of the caller's.
+// Writes the snapshots of the servers to the files of a checkpoint. Blocks, on
+// one of the caller's threads.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,29 @@
 
 namespace capstan {
 
-// The names of the directories that lead from the servers' root to `directory`;
-// not valid if it is elsewhere, or servers would refuse the names: then `why`
-// says so.
+// The names of the directories that lead from the servers' root to `directory`.
+// Not valid if `directory` is not below the root or servers would refuse the
+// names; `why` says which.
 struct SharedPath {
   bool valid = false;
   std::vector<std::string> names;
   std::string why;
 };
-// Both as a user gives them. A root that is empty is none.
+// Both as the user gave them. An empty root means that there is none.
 SharedPath PathBelow(const std::string& root, const std::string& directory);
 
-// A file in `path` whose content nobody else knows, by which a server finds out
-// that it sees the same directory. Removed by the destructor.
+// A file in `path` with content that nobody else knows, by which a server
+// verifies that it sees the same directory. Removed by the destructor.
 class DirectoryProbe {
  public:
-  // None if it cannot be made.
+  // made() is false if the file cannot be created.
   DirectoryProbe(FileSystem& files, std::string path, uint64_t content);
   ~DirectoryProbe();
   DirectoryProbe(const DirectoryProbe&) = delete;
   DirectoryProbe& operator=(const DirectoryProbe&) = delete;
 
   bool made() const { return made_; }
-  // The directory as servers are told of it.
+  // The directory, as requests to servers name it.
   SharedDirectory Directory(const SharedPath& path) const;
 
  private:
@@ -56,17 +56,18 @@ struct SnapshotToWrite {
   ParameterClient* client = nullptr;
   Fence fence;
   uint64_t save_id = 0;
-  std::shared_ptr<Cancellation> until_lost;  // a server; may be null
+  std::shared_ptr<Cancellation> until_lost;  // on a server's loss; may be null
   ShardMap map;
   std::vector<SnapshotReply> servers;
   std::vector<SavedVariable> variables;
 };
 
-// Writes one file for each server that has something, all at once: by the
-// server itself if it sees the directory, else by reading from it.
+// Writes one file for each server that has shards, all in parallel: the server
+// writes it if it sees the directory; else this process reads the snapshot from
+// the server and writes it.
 struct SnapshotFiles {
   std::vector<SavedFile> files;
-  bool streamed = false;  // at least one was
+  bool streamed = false;  // whether at least one came through this process
 };
 absl::StatusOr<SnapshotFiles> WriteSnapshot(const SnapshotToWrite& snapshot,
                                             FileSystem& files,

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::TempDir;
 
-// Of a directory that is made below the root.
+// For a directory that is created below the root.
 SharedPath Below(const TempDir& root, const std::string& directory) {
   fs::create_directories(root / directory);
   return PathBelow(root.path(), root / directory);
@@ -42,7 +42,7 @@ TEST(PathBelowTest, ElsewhereIsNotBelow) {
   EXPECT_FALSE(PathBelow(root.path(), root / "missing").valid);
 }
 
-// They answer InvalidArgument, which would end each save and each restore.
+// They answer InvalidArgument, which would fail every save and restore.
 TEST(PathBelowTest, NamesThatServersRefuseAreNotForThem) {
   const TempDir root;
   for (const std::string name : {"lr=0.1", "my runs", ".hidden"}) {

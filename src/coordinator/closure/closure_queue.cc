@@ -14,12 +14,12 @@
 namespace capstan {
 namespace {
 
-// Of one failure; the rest is counted only.
+// Kept for each failure; further errors are only counted.
 constexpr size_t kMostErrors = 1000;
-// In a message.
+// Names listed in a message.
 constexpr size_t kMostListed = 5;
 
-// Longer than any wait; more would overflow when it is added to a time.
+// Longer than any wait. A larger value would overflow when added to a time.
 constexpr Duration kEndless = std::chrono::hours(24 * 365 * 10);
 
 constexpr char kReschedule[] =
@@ -60,8 +60,8 @@ void ClosureQueue::Enqueue(const ClosurePtr& closure, Notices& notices) {
     closure->place = rounds_.Assign(closure->step, closure->order);
   }
   closure->state = Closure::State::kQueued;
-  // The variables may have a part of it already, and should have the rest
-  // before anything is saved.
+  // The variables may contain part of this step, and should get the rest before
+  // anything is saved.
   if (closure->key && keys_.begun(*closure->key)) {
     returned_.insert_or_assign(closure->step, closure);
   } else {
@@ -167,7 +167,8 @@ std::optional<absl::Status> ClosureQueue::TryJoin(uint64_t last) {
     rounds_.Close();
     notices.work = true;
   }
-  // What comes after a Join is in a round that is still to be committed.
+  // Closures that are put after a Join belong to a round that is not committed
+  // yet.
   rounds_.CloseUpTo(rounds_.committed());
   if (!Over(last)) return std::nullopt;
   return absl::OkStatus();
@@ -186,7 +187,8 @@ absl::Status ClosureQueue::Join(Duration timeout) {
     const bool in_time = WaitUntil(lock, left, joining_, [&] {
       return Failing() ? phase_ != Phase::kCallingOff : Over(last);
     });
-    // Whose it was is not known: the others look each time.
+    // It is not known whose value that was, so each of the others checks when
+    // woken.
     join_at_ = joining_ == 0 ? UINT64_MAX : 0;
     if (!in_time) {
       std::string text = absl::StrCat("Join timed out: ", Left());
@@ -199,7 +201,7 @@ absl::Status ClosureQueue::Join(Duration timeout) {
       return absl::DeadlineExceededError(text);
     }
     lock.unlock();
-    // Another may have taken the error.
+    // Another thread may have taken the error.
     status = TryJoin(last);
   }
   return *std::move(status);
@@ -251,7 +253,7 @@ void ClosureQueue::Cancel(Closure& closure) {
   Notices notices(*this);
   const Lock lock(mutex_);
   if (closure.state == Closure::State::kQueued) {
-    // It stays where it is, and Take passes over it.
+    // It stays in the deque; Take skips it.
     --counts_.queued;
     ++counts_.cancelled;
     End(closure, absl::CancelledError("the function was cancelled"), notices);
@@ -331,7 +333,7 @@ ClosureQueue::NextOfBegunRound() {
   if (!rounds_.rules().sync) return fresh_.end();
   for (auto next = fresh_.begin(); next != fresh_.end(); ++next) {
     const uint64_t round = (*next)->place.round;
-    // Those that have none, as they only read, may stand between them.
+    // Closures without a round, which only read, may stand between them.
     if (round > begun_round_) break;
     if (round != 0 && (*next)->state != Closure::State::kDone) return next;
   }
@@ -339,7 +341,7 @@ ClosureQueue::NextOfBegunRound() {
 }
 
 std::deque<ClosureQueue::ClosurePtr>::iterator ClosureQueue::NextFresh() {
-  // Cancelled while they were queued.
+  // Skip those that were cancelled while they were queued.
   while (!fresh_.empty() && fresh_.front()->state == Closure::State::kDone) {
     fresh_.pop_front();
   }
@@ -380,7 +382,7 @@ absl::Status ClosureQueue::AwaitQuiet(Duration timeout) {
           absl::StrCat("what runs has not ended in time: ", Left()));
     }
     const bool idle = Idle();
-    // The notices are given at the end of the turn, so not for ever.
+    // Not forever: notices are delivered only at the end of each iteration.
     WaitUntil(lock, std::chrono::milliseconds(idle ? 1 : 50), waiting_,
               [&] { return Quiet() || Failing(); });
   }
@@ -416,8 +418,8 @@ ClosureQueue::ClosurePtr ClosureQueue::Take() {
   if (phase_ != Phase::kRunning) return nullptr;
   ClosurePtr next = PopNext();
   if (next == nullptr) {
-    // A round that has failed is not committed, so what waits for it would wait
-    // forever if nobody calls Put, Join or Done.
+    // A round with a failure is not committed, so closures that wait for it
+    // would wait forever if nobody called Put, Join or Done.
     if (Failing() && held_ == 0 && in_flight_.empty() && counts_.queued > 0) {
       CallOff(notices);
     }
@@ -443,8 +445,8 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
                        Notices& notices) {
   closure.state = Closure::State::kDone;
   closure.status = status;
-  // What is called off is reported, though all may be well again before anybody
-  // asks.
+  // The cancellations must be reported, even if the job is mended before
+  // anybody asks.
   if (absl::IsCancelled(status) && !closure.cancel_requested &&
       errors_.empty() && !broken_.ok()) {
     errors_.push_back(broken_);
@@ -455,8 +457,8 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
   } else {
     rounds_.Miss(closure.place);
   }
-  // Ranges that were not used go back before anybody hears of it, and whoever
-  // waits hears of it as soon as the lock is free.
+  // Unused ranges are returned before anybody learns of the end; waiters learn
+  // of it as soon as the lock is released.
   closure.tickets.clear();
   closure.arguments = EncodedValue();
   std::move(closure.resources.begin(), closure.resources.end(),
@@ -466,7 +468,8 @@ void ClosureQueue::End(Closure& closure, const absl::Status& status,
     notices.then.push_back(std::move(then));
   }
   closure.then.clear();
-  // A step that has a key runs again, so it is not over until it is complete.
+  // A step with a key runs again, so it has not ended until the key is
+  // complete.
   if (closure.key) keys_.End(*closure.key, status.ok());
   if (!closure.key || status.ok()) ledger_.End(closure.step);
   order_.End(closure.order);
@@ -554,7 +557,7 @@ void ClosureQueue::Mend() {
   const Lock lock(mutex_);
   if (broken_.ok()) return;
   broken_ = absl::OkStatus();
-  // What has not been called off continues.
+  // Closures that were not cancelled continue.
   if (errors_.empty()) phase_ = Phase::kRunning;
   notices.Work();
   notices.Changed();
@@ -592,8 +595,8 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
   in_flight_.erase(closure->step);
   if (why == Return::kLost) closure->lost_with.push_back(worker);
   if (why == Return::kServer) ++closure->server_failures;
-  // What would have to begin again is not begun for an error that will call it
-  // off.
+  // A closure that would have to start from the beginning is not started again
+  // for an error that is going to cancel it.
   const bool begun = why != Return::kUnused;
   if (phase_ == Phase::kCallingOff || closure->cancel_requested ||
       (Failing() && begun)) {
@@ -622,7 +625,7 @@ void ClosureQueue::GiveBack(const ClosurePtr& closure, Return why,
     if (why == Return::kLeaving) ++counts_.leaving_retries;
     closure->state = Closure::State::kQueued;
     ++counts_.queued;
-    // In its place may be one that was cancelled, if it has a key.
+    // If it has a key, its place may be taken by a closure that was cancelled.
     returned_.insert_or_assign(closure->step, closure);
     notices.Work();
   }
@@ -648,7 +651,8 @@ RoundRules ClosureQueue::rules() const {
 
 std::optional<RoundDecision> ClosureQueue::NextCommit() {
   const Lock lock(mutex_);
-  // Rounds that a failure has cut into are given up, once all has ended.
+  // Rounds that a failure has interrupted are given up once everything has
+  // ended.
   if (Failing() && phase_ != Phase::kCalledOff) return std::nullopt;
   return rounds_.NextCommit();
 }
@@ -702,7 +706,7 @@ std::vector<uint64_t> ClosureQueue::OverAbove() const {
 
 void ClosureQueue::Detach() {
   detached_ = true;
-  // Each only leaves a message.
+  // Each call only posts a message.
   while (calling_ > 0) std::this_thread::yield();
 }
 

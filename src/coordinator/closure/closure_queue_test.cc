@@ -154,7 +154,7 @@ TEST_F(ClosureQueueTest, AnErrorIsReportedByDone) {
   EXPECT_TRUE(Idle());
 }
 
-// Nobody has called, so the others are not disturbed.
+// Nobody has called, so the others continue.
 TEST_F(ClosureQueueTest, AFailureCallsOffNothingUntilSomebodyCalls) {
   const std::vector<std::function<bool()>> calls = {
       [&] { return *queue_.TryPut(NewClosure()); },
@@ -276,7 +276,7 @@ TEST_F(ClosureQueueTest, AFullQueueTakesNoMoreButWhatIsGivenBack) {
   std::vector<ClosurePtr> closures;
   for (int i = 0; i < 8; ++i) closures.push_back(Put());
   EXPECT_THAT(queue_.TryPut(NewClosure()), IsOkAndHolds(false));
-  // A place is free when one is taken, and gone when another one has it.
+  // Taking a closure frees a place, and another closure then occupies it.
   const ClosurePtr taken = queue_.Take();
   EXPECT_THAT(queue_.TryPut(NewClosure()), IsOkAndHolds(true));
   Lose(taken, "worker/0");
@@ -360,7 +360,7 @@ TEST_F(ClosureQueueTest, AClosureInFlightIsCancelledByItsWorker) {
   EXPECT_FALSE(queue_.IsDone(*closure));
   queue_.EndCancelled(closure);
   EXPECT_OK(queue_.Join(kEver));
-  // Nothing happens to one that is done.
+  // Nothing happens to a closure that is done.
   queue_.Cancel(*closure);
 }
 
@@ -412,7 +412,7 @@ TEST_F(ClosureQueueTest, AJobThatIsMendedInTimeGoesOn) {
   queue_.Break(absl::UnavailableError("ps/1 is lost"));
   queue_.Finish(a, {});
   queue_.Mend();
-  // It was told to end, and nobody has asked for that any more.
+  // It was told to end, but the cancellation no longer applies.
   queue_.EndCancelled(b);
   EXPECT_EQ(queue_.Take(), b);
   queue_.Finish(b, {});
@@ -457,7 +457,7 @@ TEST_F(ClosureQueueTest, ARoundIsTakenWhenTheOneBeforeItIsCommitted) {
   ASSERT_NE(c, nullptr);
   EXPECT_EQ(c->place, (RoundPlace{2, 0}));
   queue_.Finish(c, {});
-  // The round is not full, and nobody will fill it.
+  // The round is not full, and nobody is going to fill it.
   const uint64_t last = queue_.last_step();
   EXPECT_EQ(queue_.NextCommit(), std::nullopt);
   EXPECT_EQ(queue_.TryJoin(last), std::nullopt);
@@ -536,7 +536,7 @@ TEST_F(ClosureQueueTest, RangesOfDataAreUsedOrGoBack) {
   EXPECT_EQ(again->range().begin, 5);
 }
 
-// 10 threads that put back and finish in turn, as workers that are lost.
+// 10 threads that give back and finish in turn, as when workers are lost.
 TEST_F(ClosureQueueTest, ManyThreads) {
   constexpr int kClosures = 100;
   constexpr int kThreads = 10;

@@ -1,4 +1,4 @@
-// What the tests of the closure queue put into it. Test-only.
+// Closures for the tests of the queue. Test-only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The closure queue while it is held, with steps that were numbered in
-// advance, and after another coordinator.
+// The closure queue while it is held, with steps that were numbered in advance,
+// and after taking over from another coordinator.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -103,7 +103,7 @@ TEST_F(HoldQueueTest, WhatWasGivenBackAndCancelledIsNotWaitedFor) {
   queue_.GiveBack(a, Return::kLost, "worker/0", absl::UnavailableError("gone"));
   queue_.Hold();
   queue_.Cancel(*a);
-  // Though there is no worker that would take it.
+  // Although no worker would take it.
   EXPECT_OK(queue_.AwaitQuiet(kNow));
 }
 
@@ -161,7 +161,7 @@ TEST_F(HoldQueueTest, ARoundThatNobodyCompletesIsClosed) {
               StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_TRUE(Commit());
   EXPECT_OK(queue_.AwaitQuiet(kNow));
-  // What comes then is of the next one.
+  // What comes next belongs to the next round.
   const ClosurePtr b = Put();
   EXPECT_EQ(b->place, (RoundPlace{2, 0}));
 }
@@ -227,7 +227,7 @@ TEST_F(HoldQueueTest, AJoinDoesNotWaitForReservedStepsThatWereNotPut) {
   ASSERT_EQ(queue_.Take(), other);
   Finish(other);
   EXPECT_OK(queue_.Join(kNow));
-  // But the watermark does, and says so for checkpoints.
+  // But the watermark does; OverAbove reports the step for checkpoints.
   EXPECT_EQ(queue_.counts().watermark, 1u);
   EXPECT_THAT(queue_.OverAbove(), ElementsAre(4));
   queue_.EndBlock(block, 2);
@@ -240,7 +240,7 @@ TEST_F(HoldQueueTest, ABlockBeginsWithARound) {
   const ClosurePtr a = Put();
   const StepBlock block = queue_.Reserve(2);
   EXPECT_EQ(block.first_round, 2u);
-  // Round 1 has no more, and so can be committed.
+  // Round 1 gets no more closures, and so can be committed.
   ASSERT_EQ(queue_.Take(), a);
   Finish(a);
   EXPECT_TRUE(Commit());
@@ -251,7 +251,7 @@ TEST_F(HoldQueueTest, OtherStepsAreJoinedButAreNoClosures) {
   const uint64_t step = queue_.BeginStep();
   EXPECT_THAT(queue_.Join(kNow), StatusIs(absl::StatusCode::kDeadlineExceeded));
   queue_.Hold();
-  // Updates of the coordinator's own are held up elsewhere.
+  // The coordinator's own updates are held back elsewhere.
   EXPECT_OK(queue_.AwaitQuiet(kNow));
   queue_.EndStep(step);
   EXPECT_OK(queue_.Join(kNow));
@@ -268,7 +268,7 @@ TEST_F(HoldQueueTest, ResumeGoesOnWithTheNumbersAndTheRoundsOfAnother) {
   EXPECT_EQ(queue_.counts().watermark, 12u);
   EXPECT_EQ(queue_.counts().round, 5u);
   EXPECT_EQ(queue_.last_step(), 16u);
-  // Nothing of it was put here.
+  // No step of the block was put here.
   EXPECT_OK(queue_.Join(kNow));
   const ClosurePtr a = Put(false, 13);
   const ClosurePtr b = Put(false, 14);
@@ -283,7 +283,7 @@ TEST_F(HoldQueueTest, ResumeGoesOnWithTheNumbersAndTheRoundsOfAnother) {
   Finish(b);
   EXPECT_FALSE(Commit());
   EXPECT_EQ(queue_.counts().watermark, 14u);
-  // A step that is none of the block.
+  // A step that does not belong to the block.
   const ClosurePtr d = Put();
   EXPECT_EQ(d->step, 17u);
   EXPECT_EQ(d->place, (RoundPlace{6, 1}));

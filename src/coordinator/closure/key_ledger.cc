@@ -11,7 +11,7 @@ namespace capstan {
 namespace {
 
 constexpr char kRestoring[] = "restoring";
-// Nobody counts so far, and sums with it do not overflow.
+// Nobody counts this far, and sums with it do not overflow.
 constexpr uint64_t kMostKey = uint64_t{1} << 62;
 
 absl::Status NoKeys(std::string_view text) {
@@ -160,7 +160,7 @@ std::vector<uint64_t> KeyLedger::GiveUpNumbers() {
   Chunk& chunk = chunks_.back();
   while (chunk.block.count > 0) {
     const uint64_t key = chunk.end_key() - 1;
-    // Those below are complete, and above a restored one there may be none.
+    // Keys below below_ are complete; above a restored key there may be none.
     if (key < below_ || At(key).complete || At(key).begun) break;
     over.push_back(At(key).step);
     At(key).step = 0;

@@ -1,6 +1,6 @@
 // The keys that a program gives its steps: which step a key stands for, and
-// which keys are complete. A program that is started again asks the latter, and
-// what is not complete runs again as the same step.
+// which keys are complete. A restarted program asks which keys are complete and
+// runs the others again as the same steps.
 #pragma once
 
 #include <cstdint>
@@ -16,80 +16,83 @@
 
 namespace capstan {
 
-// What the job's record, and every checkpoint, says of the keys. A value.
+// What the job's record and every checkpoint say about keys. A value.
 struct CompleteKeys {
-  uint64_t below = 0;  // all of these are
+  uint64_t below = 0;  // all keys below it are complete
   // And these ranges, [first, last], ascending.
   std::vector<std::pair<uint64_t, uint64_t>> above = {};
   // A coordinator was replacing the values of all variables by those of a
-  // checkpoint: which keys they have is not known until that is done again.
+  // checkpoint: which keys they contain is unknown until the restore is done
+  // again.
   bool restoring = false;
   friend bool operator==(const CompleteKeys&, const CompleteKeys&) = default;
 };
 
-// Its part of the record. Blocks of steps are under this and the first key.
+// The name of its part of the record. Blocks of steps are stored under this
+// name and their first key.
 inline constexpr char kStepKeysPart[] = "capstan/steps";
 std::string EncodeCompleteKeys(const CompleteKeys& keys);
-// DataLoss if it is none.
+// DataLoss if `text` is malformed.
 absl::StatusOr<CompleteKeys> DecodeCompleteKeys(std::string_view text);
 
 // Not thread-safe.
 class KeyLedger {
  public:
-  // A key must be less than this above the first that is not complete: the
-  // servers remember all updates from the step of that one on.
+  // A key must be less than this above the first incomplete key: the servers
+  // remember all updates from the step of that key on.
   static constexpr uint64_t kWindow = 8192;
-  // So many steps are numbered at a time.
+  // How many steps are numbered at a time.
   static constexpr uint64_t kChunk = 256;
 
   enum class State : uint8_t {
     kComplete,
     kScheduled,
-    kFree,        // to be scheduled
-    kUnnumbered,  // the same, once the servers know which step it stands for
+    kFree,        // may be scheduled
+    kUnnumbered,  // may be scheduled once the servers know its step
     kTooFar,
   };
   State Look(uint64_t key) const;
   uint64_t first_incomplete() const { return below_; }
   bool restoring() const { return restoring_; }
-  // Whether any was ever used.
+  // Whether any key was ever used.
   bool used() const { return below_ > 0 || !keys_.empty() || restoring_; }
   size_t num_scheduled() const { return scheduled_; }
-  // The last that a key stands for.
+  // The last step that has a key.
   uint64_t last_step() const {
     return chunks_.empty() ? 0 : chunks_.back().block.end() - 1;
   }
 
   // How many steps to reserve so that `key`, which is kUnnumbered, has one: 0
-  // if it has, and the servers do not know it yet.
+  // if it has one that the servers do not know yet.
   uint64_t Missing(uint64_t key) const;
-  // The next keys stand for these steps. Returns those of keys that are
-  // complete, which are over.
+  // Assigns these steps to the next keys. Returns the steps of keys that are
+  // already complete; those steps have ended.
   std::vector<uint64_t> Number(const StepBlock& block);
-  // Servers that have what `version` was are told of all steps up to it.
+  // Servers that have the record of this version know all steps that were
+  // numbered before it.
   uint64_t version() const { return version_; }
   void Published(uint64_t version);
 
-  // Of a key that is kFree: its step. It is kScheduled then.
+  // Schedules a key that is kFree, which becomes kScheduled. Returns its step.
   uint64_t Schedule(uint64_t key);
-  // A function has begun to run as its step, and may have changed variables.
+  // A function has begun to run as this step and may have changed variables.
   void Begin(uint64_t key);
   bool begun(uint64_t key) const;
-  // It has ended: well, or it is kFree again.
+  // The step has ended: successfully, or else the key is kFree again.
   void End(uint64_t key, bool complete);
-  // One that is not scheduled counts as complete. Returns its step; 0: none.
+  // Counts a key that is not scheduled as complete. Returns its step; 0: none.
   uint64_t Skip(uint64_t key);
-  // The first key that is not complete, was begun and is not scheduled: the
-  // variables may have a part of it. kNone: there is none.
+  // The first key that was begun and is neither complete nor scheduled: the
+  // variables may have part of it. kNone if there is none.
   static constexpr uint64_t kNone = UINT64_MAX;
   uint64_t FirstPartial() const;
 
-  // Takes the numbers of the last keys back that were never scheduled, if none
-  // is now, so that they do not hold the watermark. Returns their steps.
+  // If no key is scheduled, gives up the steps of the last keys that never
+  // were, so that they do not hold back the watermark. Returns those steps.
   std::vector<uint64_t> GiveUpNumbers();
 
-  // For the record: the complete keys; and by the name of each block of steps
-  // that is not over, the block, and the step up to which it is.
+  // For the record: the complete keys; and, by name, each block of steps that
+  // has not ended, with the step up to which it has.
   CompleteKeys complete() const;
   struct OpenBlock {
     StepBlock block;
@@ -98,15 +101,15 @@ class KeyLedger {
   };
   std::map<std::string, OpenBlock> open_blocks() const;
 
-  // Goes on with what another coordinator has left: the blocks of its record,
-  // of whose steps those up to `last` may have begun. Returns the steps that
-  // are over. DataLoss if that makes no sense.
+  // Continues from the record of another coordinator: `blocks` are its blocks,
+  // of which the steps up to `last` may have begun. Returns the steps that have
+  // ended. DataLoss if the record is inconsistent.
   absl::StatusOr<std::vector<uint64_t>> Load(
       const CompleteKeys& keys, const std::map<std::string, StepBlock>& blocks,
       uint64_t last);
-  // The variables have, or are about to have, values of another time, when
-  // `keys` were complete: all others run as new steps. Returns the steps that
-  // are over with that. None may be scheduled.
+  // The variables have, or are about to have, values of another time, at which
+  // `keys` were complete: all other keys run as new steps. Returns the steps
+  // that end with that. No key may be scheduled.
   std::vector<uint64_t> Reset(const CompleteKeys& keys);
 
  private:
@@ -119,7 +122,7 @@ class KeyLedger {
   struct Chunk {
     uint64_t first_key = 0;
     StepBlock block;
-    uint64_t version = 0;  // with which the servers are told of it
+    uint64_t version = 0;  // the version that tells the servers of it
     uint64_t end_key() const { return first_key + block.count; }
   };
 
@@ -131,13 +134,13 @@ class KeyLedger {
   void Advance();
 
   uint64_t below_ = 0;        // all keys below it are complete
-  std::deque<Key> keys_;      // from it on
+  std::deque<Key> keys_;      // from below_ on
   uint64_t numbered_ = 0;     // keys below it have numbers
-  std::deque<Chunk> chunks_;  // that are not over
+  std::deque<Chunk> chunks_;  // those with steps that have not ended
   size_t scheduled_ = 0;
   bool restoring_ = false;
   uint64_t version_ = 0;    // counts changes
-  uint64_t published_ = 0;  // the one that the servers have
+  uint64_t published_ = 0;  // the version that the servers have
 };
 
 }  // namespace capstan

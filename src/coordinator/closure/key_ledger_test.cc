@@ -108,7 +108,7 @@ TEST(KeyLedgerTest, NumbersThatNobodyUsesAreGivenUp) {
             (StepBlock{.first = 1, .count = 2}));
   EXPECT_THAT(ledger.GiveUpNumbers(), IsEmpty());
   EXPECT_EQ(ledger.Look(1), State::kFree) << "it may have changed variables";
-  // Those behind it get others.
+  // Later keys get other steps.
   Number(ledger, 2, 5000);
   EXPECT_EQ(ledger.Schedule(2), 5000u);
   EXPECT_EQ(ledger.Schedule(1), 2u);
@@ -175,7 +175,7 @@ TEST(KeyLedgerTest, AfterARollbackWhatIsRepeatedIsANewStep) {
   for (const uint64_t key : {0, 1, 3}) ledger.End(key, true);
   ledger.Begin(2);
   ledger.End(2, false);
-  // All steps that were not over are.
+  // All steps that had not ended have ended now.
   EXPECT_EQ(ledger.Reset({.restoring = true}).size(), KeyLedger::kChunk - 3);
   EXPECT_TRUE(ledger.restoring());
   EXPECT_THAT(ledger.open_blocks(), IsEmpty());
@@ -190,11 +190,11 @@ TEST(KeyLedgerTest, AfterARollbackWhatIsRepeatedIsANewStep) {
   EXPECT_EQ(ledger.Schedule(3), 5002u);
 }
 
-// Against a set of keys, with lives that end at any moment.
+// Compares with a set of keys; coordinators are replaced at any moment.
 RC_GTEST_PROP(KeyLedgerTest, IsASetOfKeys, ()) {
   KeyLedger ledger;
   std::set<uint64_t> complete;
-  std::map<uint64_t, uint64_t> steps;  // of keys that are not
+  std::map<uint64_t, uint64_t> steps;  // of keys that are not complete
   uint64_t next_step = 1;
   for (int i = 0; i < 200; ++i) {
     const uint64_t key = ledger.first_incomplete() + *rc::gen::inRange(0, 12);
@@ -237,7 +237,7 @@ RC_GTEST_PROP(KeyLedgerTest, IsASetOfKeys, ()) {
       RC_ASSERT((ledger.Look(other) == State::kComplete) ==
                 complete.contains(other));
     }
-    // A block with a step that may run again is not finished.
+    // A block with a step that may run again has not ended.
     for (const auto& [repeated, step] : steps) {
       bool held = false;
       for (const auto& [name, open] : ledger.open_blocks()) {

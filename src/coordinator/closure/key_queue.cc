@@ -1,4 +1,4 @@
-// The part of the queue that deals with the keys of steps.
+// The part of the queue that handles the keys of steps.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -142,7 +142,7 @@ std::optional<ClosureQueue::KeyRecord> ClosureQueue::NewKeyRecord(
     uint64_t version) {
   Notices notices(*this);
   const Lock lock(mutex_);
-  // Whatever else has begun waits for the watermark.
+  // Other steps that have begun are waiting for the watermark.
   const bool others = ledger_.last() > keys_.last_step();
   if (others) EndSteps(keys_.GiveUpNumbers(), notices);
   if (keys_.version() == version) return std::nullopt;

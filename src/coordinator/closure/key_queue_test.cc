@@ -1,4 +1,4 @@
-// Steps that have keys, in the queue.
+// Steps with keys, in the queue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,8 +86,8 @@ TEST_F(KeyQueueTest, OneThatWasCalledOffBeforeItBeganIsTheSameToo) {
   EXPECT_EQ(queue_.Take()->key, 0u) << "the one that has begun goes first";
 }
 
-// A closure that was cancelled while it was queued stays there, and the one in
-// its place must not be lost.
+// A closure that was cancelled while it was queued stays in the queue, and the
+// one that replaces it must not be lost.
 TEST_F(KeyQueueTest, OneThatWasCancelledMakesWay) {
   ClosurePtr closure = Put(0);
   ASSERT_EQ(queue_.Take(), closure);

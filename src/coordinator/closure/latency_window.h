@@ -1,4 +1,4 @@
-// How long the last requests took.
+// The duration of the latest requests.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace capstan {
 
-// The last kSize durations in microseconds. Not thread-safe.
+// The latest kSize durations in microseconds. Not thread-safe.
 class LatencyWindow {
  public:
   static constexpr size_t kSize = 256;

@@ -1,4 +1,4 @@
-// What the queue calls. Included by its own files alone.
+// The callbacks of the queue. Included only by its own files.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace capstan {
 
-// What is to be called when the lock is no longer held. Declared before the
-// lock, so that it is destroyed after it.
+// Collects what to call once the lock is released. Declared before the lock, so
+// that it is destroyed after it.
 class ClosureQueue::Notices {
  public:
   explicit Notices(ClosureQueue& queue) : queue_(queue) {}
   ~Notices() {
     resources.clear();
-    // Detach waits for those that have begun.
+    // Detach waits for calls that have begun.
     ++queue_.calling_;
     const bool detached = queue_.detached_;
     if (!detached) Call(queue_.options_);
@@ -28,7 +28,7 @@ class ClosureQueue::Notices {
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
 
-  // With the lock held: somebody may wait for what has changed.
+  // With the lock held: something changed that somebody may be waiting for.
   void Changed() {
     change = true;
     const bool joined = queue_.joining_ > 0 &&
@@ -43,7 +43,7 @@ class ClosureQueue::Notices {
   bool work = false;
   bool change = false;
   std::vector<std::function<void()>> then;
-  // Released without the lock: handles call elsewhere.
+  // Released without the lock: destroying a handle calls other components.
   std::vector<ClosurePtr> released;
   std::vector<std::shared_ptr<const uint64_t>> resources;
 

@@ -1,4 +1,4 @@
-// Holding the queue, for what needs a moment in which nothing runs.
+// Pauses the queue for operations during which nothing may run.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 
 namespace capstan {
 
-// How long functions that run may take to end.
+// How long running functions may take to end.
 inline constexpr Duration kDrainTimeout = std::chrono::minutes(30);
 
-// Holds the queue; shared with whoever goes on with it.
+// Holds the queue. Shared by everything that needs it held.
 class QueuePause {
  public:
   explicit QueuePause(std::shared_ptr<ClosureQueue> queue)

@@ -33,7 +33,7 @@ RoundPlace RoundTracker::Assign(uint64_t step, uint64_t order) {
     begun.first_order = order;
   }
   Round& round = rounds_.back();
-  // Those of a block may have been numbered before others that came first.
+  // Steps of a block may have been numbered before steps that were put earlier.
   round.first_step = std::min(round.first_step, step);
   RoundPlace place;
   place.round = first_ + rounds_.size() - 1;
@@ -91,7 +91,7 @@ void RoundTracker::CloseUpTo(uint64_t last) {
 void RoundTracker::Abandon() {
   Close();
   for (Round& round : rounds_) {
-    // One that was decided may be on some servers, and so must be on all.
+    // A round that was decided may be on some servers, and so must be on all.
     if (!round.decision) round.abandoned = true;
   }
 }
@@ -134,7 +134,7 @@ std::optional<RoundDecision> RoundTracker::NextTick() {
 void RoundTracker::Ticked(const RoundDecision& tick) {
   Round* round = Find(tick.round);
   if (round == nullptr) return;
-  // More may have come since.
+  // More may have been added since.
   std::erase_if(round->to_tick, [&](uint32_t replica) {
     return std::find(tick.replicas.begin(), tick.replicas.end(), replica) !=
            tick.replicas.end();
@@ -149,7 +149,7 @@ void RoundTracker::Ticked(const RoundDecision& tick) {
 }
 
 void RoundTracker::Forget() {
-  // One that was committed before all its places were taken still gets the
+  // A round that was committed before all its places were taken still gets the
   // rest: steps count rounds by their places, in every life of a coordinator.
   while (!rounds_.empty() && rounds_.front().closed &&
          (!rules_.sync || first_ <= committed_) &&

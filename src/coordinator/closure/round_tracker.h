@@ -1,8 +1,8 @@
-// Which closure has which place in which round of synchronous or bounded
-// training, which rounds may run, and which are to be committed.
+// Assigns closures to places in the rounds of synchronous or bounded training,
+// and decides which rounds may run and which are to be committed.
 //
-// A round has a place for each replica. Closures take the places in the order
-// in which they are scheduled, whichever workers run them: so the number of
+// A round has a place for each replica. Closures take places in the order in
+// which they are scheduled, whichever workers run them, so the number of
 // workers may change at any time.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace capstan {
 
-// What the variables of a job ask for.
+// What the variables of a job require.
 struct RoundRules {
   uint32_t replicas = 0;  // 0: there are no rounds
   bool sync = false;      // rounds are committed
-  uint32_t backup = 0;    // of sync: as many more places, that may miss it
+  uint32_t backup = 0;    // of sync: extra places, which may miss the commit
   bool bounded = false;   // replicas tick
   uint64_t bound = 0;     // of bounded
 
@@ -26,65 +26,69 @@ struct RoundRules {
   friend bool operator==(const RoundRules&, const RoundRules&) = default;
 };
 
-// A place in a round; round 0 is none.
+// A place in a round; round 0 means none.
 struct RoundPlace {
   uint64_t round = 0;
   uint32_t replica = 0;
   friend bool operator==(const RoundPlace&, const RoundPlace&) = default;
 };
 
-// What the servers are to be told: a round with some of its replicas.
+// What to tell the servers: a round and some of its replicas.
 struct RoundDecision {
   uint64_t round = 0;
-  std::vector<uint32_t> replicas;  // of a commit: none if it is given up
+  std::vector<uint32_t> replicas;  // of a commit: empty if it is given up
   friend bool operator==(const RoundDecision&, const RoundDecision&) = default;
 };
 
 // Not thread-safe.
 class RoundTracker {
  public:
-  // False, and nothing changed, if they differ from those of a round that has
-  // begun: the servers count the rounds of a job from its first on.
+  // False, and nothing has changed, if they differ from those of a round that
+  // has begun: the servers count the rounds of a job from its first one on.
   bool SetRules(const RoundRules& rules);
   const RoundRules& rules() const { return rules_; }
 
-  // Goes on where another coordinator was, in place of the beginning: places
-  // are assigned from round `next` on, and the servers have settled all up to
-  // `settled`, which may be later ones.
+  // Continues where another coordinator stopped, before any Assign: places are
+  // assigned from round `next` on, and the servers have settled all rounds up
+  // to `settled`, which may be later ones.
   void Resume(const RoundRules& rules, uint64_t next, uint64_t settled);
 
   // The next place, for step `step`, the `order`-th that was scheduled.
   RoundPlace Assign(uint64_t step, uint64_t order);
-  // The round of the next place, if it is the first of its round. 0 if there
+  // The round of the next place if that is the first of its round. 0 if there
   // are no rounds.
   uint64_t next_round() const;
 
-  // Whether a closure of this round may run: it would find the values that it
-  // needs, and so it never waits on a worker for one that is not running.
+  // Whether a closure of this round may run: the values that it needs are
+  // available, so that it never waits on a worker for a closure that is not
+  // running.
   bool MayRun(uint64_t round) const;
 
-  // Its closure has ended: with its updates acknowledged, or without them.
+  // The closure of `place` has ended: Finish if its updates are acknowledged,
+  // else Miss.
   void Finish(const RoundPlace& place);
   void Miss(const RoundPlace& place);
 
-  // The round that is being filled will have no more closures.
+  // The round that is being filled gets no more closures.
   void Close();
-  // The same, unless it is a later one than `last`.
+  // The same, unless that round is later than `last`.
   void CloseUpTo(uint64_t last);
-  // Nothing that is not committed will be: what has been staged is dropped.
+  // Gives up all rounds whose commit is not decided yet: what was staged for
+  // them is dropped.
   void Abandon();
 
-  // The next round to commit, in order; the same one, with the same replicas,
-  // until Committed is called.
+  // The next round to commit, in order. Returns the same round with the same
+  // replicas until Committed is called.
   std::optional<RoundDecision> NextCommit();
   void Committed(uint64_t number);
-  // Clocks that replicas are done with and the servers have not been told; the
-  // same until Ticked is called.
+  // The first clock that some replicas are done with and the servers were not
+  // told of. Returned again, perhaps with more replicas, until Ticked is
+  // called.
   std::optional<RoundDecision> NextTick();
   void Ticked(const RoundDecision& tick);
 
-  // The first step of those whose rounds the servers have not settled;
-  // UINT64_MAX if there is none. Steps from it on may still take effect.
+  // The first step of a round that the servers have not settled; UINT64_MAX if
+  // there is none. Steps from it on may still take effect.
   uint64_t FirstOpenStep() const;
   // The same by the order in which they were scheduled.
   uint64_t FirstOpenOrder() const;
@@ -97,7 +101,7 @@ class RoundTracker {
     uint64_t first_order = 0;
     uint32_t assigned = 0;
     bool closed = false;
-    std::vector<uint32_t> finished;  // in the order in which they did
+    std::vector<uint32_t> finished;  // in the order in which they finished
     uint32_t missed = 0;
     bool abandoned = false;
     std::optional<RoundDecision> decision;
@@ -107,7 +111,7 @@ class RoundTracker {
 
   Round* Find(uint64_t round);
   bool AllEnded(const Round& round) const;
-  // Replicas that have no closure in a closed round tick all the same.
+  // Replicas without a closure in a closed round tick as well.
   void TickAbsent(Round& round);
   void Forget();
 

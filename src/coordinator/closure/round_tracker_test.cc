@@ -61,7 +61,7 @@ TEST(RoundTrackerTest, ADecisionDoesNotChange) {
   EXPECT_EQ(tracker.NextCommit(), Decision(1, {1}));
   tracker.Finish(a);
   EXPECT_EQ(tracker.NextCommit(), Decision(1, {1}));
-  // Not even if all is given up: it may be on some of the servers.
+  // Not even if everything is given up: some servers may have committed it.
   tracker.Abandon();
   EXPECT_EQ(tracker.NextCommit(), Decision(1, {1}));
 }
@@ -82,8 +82,8 @@ TEST(RoundTrackerTest, BackupsAreNotWaitedFor) {
   EXPECT_EQ(tracker.NextCommit(), std::nullopt);
 }
 
-// Else the places of steps to come would depend on how fast the first ones are,
-// and a coordinator that takes over could not tell which round a step is of.
+// Otherwise the places of later steps would depend on how fast the first ones
+// are, and a coordinator that takes over could not tell the round of a step.
 TEST(RoundTrackerTest, ARoundThatIsCommittedBeforeItIsFullKeepsItsPlaces) {
   RoundTracker tracker;
   ASSERT_TRUE(tracker.SetRules(SyncRules(2, 1)));
@@ -205,7 +205,7 @@ TEST(RoundTrackerTest, ResumeAssignsAnewAndDoesNotWaitForWhatIsSettled) {
   EXPECT_EQ(tracker.rules(), SyncRules(2));
   EXPECT_EQ(tracker.committed(), 6u);
   EXPECT_EQ(tracker.next_round(), 5u);
-  // Rounds 5 and 6 are run again, in whatever order, and 7 with them.
+  // Rounds 5 and 6 run again, in any order, and 7 with them.
   EXPECT_EQ(tracker.Assign(9, 1), (RoundPlace{5, 0}));
   EXPECT_EQ(tracker.Assign(10, 2), (RoundPlace{5, 1}));
   const RoundPlace b = tracker.Assign(11, 3);

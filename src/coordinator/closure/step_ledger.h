@@ -1,4 +1,4 @@
-// Which steps are over. They end in about the order of their numbers.
+// Which steps have ended. They end approximately in the order of their numbers.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ struct StepBlock {
 // Not thread-safe.
 class StepLedger {
  public:
-  // The number of a new step, from 1 on.
+  // The number of a new step; the first is 1.
   uint64_t Begin() { return Reserve(1); }
 
-  // As many numbers in a row, and the first of them.
+  // Reserves `count` consecutive numbers and returns the first.
   uint64_t Reserve(uint64_t count) {
     const uint64_t first = last() + 1;
     over_.insert(over_.end(), count, false);
@@ -38,9 +38,9 @@ class StepLedger {
     Advance();
   }
 
-  // Goes on where another coordinator was, in place of the beginning: all steps
-  // up to `watermark` are over, and of those up to `last` all but the ones of
-  // `blocks`.
+  // Continues where another coordinator stopped, before any Reserve: all steps
+  // up to `watermark` have ended, and so have those up to `last` except the
+  // ones in `blocks`.
   void Resume(uint64_t watermark, uint64_t last,
               std::span<const StepBlock> blocks) {
     for (const StepBlock& block : blocks)
@@ -56,11 +56,10 @@ class StepLedger {
     Advance();
   }
 
-  // Every step up to this is over.
+  // Every step up to this has ended.
   uint64_t watermark() const { return watermark_; }
-  // The last that has begun.
+  // The last step that was numbered.
   uint64_t last() const { return watermark_ + over_.size(); }
-  // Whether this one is over.
   bool IsOver(uint64_t step) const {
     return step <= watermark_ ||
            (step <= last() && over_[step - watermark_ - 1]);
@@ -75,7 +74,7 @@ class StepLedger {
   }
 
   uint64_t watermark_ = 0;
-  std::deque<bool> over_;  // of the steps after it
+  std::deque<bool> over_;  // of the steps above watermark_
 };
 
 }  // namespace capstan

@@ -46,7 +46,7 @@ TEST(StepLedgerTest, AfterResumeAllIsOverButTheBlocks) {
   ledger.Resume(4, 12, blocks);
   EXPECT_EQ(ledger.watermark(), 4u);
   EXPECT_EQ(ledger.last(), 12u);
-  // Steps 3 and 4 of the first block are over already.
+  // Steps 3 and 4 of the first block have ended already.
   for (const uint64_t step : {3, 4, 7, 8, 11, 12}) {
     EXPECT_TRUE(ledger.IsOver(step)) << step;
   }
@@ -71,7 +71,7 @@ TEST(StepLedgerTest, ResumeWithoutBlocksIsOverToTheLast) {
   StepLedger ledger;
   ledger.Resume(2, 9, {});
   EXPECT_EQ(ledger.watermark(), 9u);
-  // A server may have been told of more than it has seen.
+  // A server may have been told of more steps than it has seen.
   ledger.Resume(9, 2, {});
   EXPECT_EQ(ledger.watermark(), 9u);
   EXPECT_EQ(ledger.Begin(), 10u);

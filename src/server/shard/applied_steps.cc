@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// The least that memory is taken for.
+// The minimum number of updates for which memory is allocated.
 constexpr size_t kLeast = 16;
 
 }  // namespace
@@ -31,8 +31,8 @@ absl::Status AppliedSteps::CheckRoom(uint64_t watermark) {
 void AppliedSteps::Add(uint64_t step, uint32_t push, uint64_t watermark) {
   Skip(watermark);
   if (updates_.size() == updates_.capacity()) {
-    // At least half of it is free then, so that it takes as many more updates
-    // until they are moved again.
+    // At least half of it is free then, so as many more updates fit before they
+    // are moved again.
     MoveTo(std::max(kLeast, std::bit_ceil(2 * size())));
   }
   const Update update = {.step = step, .push = push};

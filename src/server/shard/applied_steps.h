@@ -1,4 +1,4 @@
-// Which updates a shard has had: all up to a watermark, and a list of those
+// Which updates a shard has applied: all up to a watermark, and a list of those
 // above it.
 #pragma once
 
@@ -14,12 +14,13 @@
 
 namespace capstan {
 
-// Takes memory in proportion to the updates above the watermark, and counts it.
-// Not thread-safe.
+// Uses, and charges to the budget, memory in proportion to the updates above
+// the watermark. Not thread-safe.
 class AppliedSteps {
  public:
-  // More updates than this above the watermark are refused: a coordinator that
-  // does not move it must be found out before the memory is gone.
+  // More updates than this above the watermark are refused, so that a
+  // coordinator that does not move the watermark is noticed before memory runs
+  // out.
   static constexpr size_t kMost = size_t{1} << 20;
 
   explicit AppliedSteps(std::shared_ptr<MemoryBudget> budget)
@@ -36,12 +37,12 @@ class AppliedSteps {
   // OK if there is room for one more; else ResourceExhausted.
   absl::Status CheckRoom(uint64_t watermark);
 
-  // Counts the memory that it needs even if the budget is used up: an update
-  // that was applied must not be forgotten, and one that is refused might be
-  // the one that the watermark waits for.
+  // Charges the memory even if the budget is used up: an update that was
+  // applied must not be forgotten, and one that is refused might be the one
+  // that the watermark is waiting for.
   void Add(uint64_t step, uint32_t push, uint64_t watermark);
 
-  // Gives back the memory of what the watermark has overtaken.
+  // Frees the memory of updates at or below the watermark.
   void Forget(uint64_t watermark);
 
   size_t size() const { return updates_.size() - begin_; }
@@ -54,19 +55,19 @@ class AppliedSteps {
   };
 
   bool Find(const Update& update) const;
-  // Passes over those that the watermark has overtaken.
+  // Skips updates at or below the watermark.
   void Skip(uint64_t watermark) {
     while (begin_ < updates_.size() && updates_[begin_].step <= watermark) {
       ++begin_;
     }
   }
-  // Moves those that are not overtaken to memory for `capacity`.
+  // Moves the remaining updates to memory for `capacity`.
   void MoveTo(size_t capacity);
 
   const std::shared_ptr<MemoryBudget> budget_;
-  // Ascending, which is about the order in which they come.
+  // Ascending, which is approximately the order in which they come.
   std::vector<Update> updates_;
-  size_t begin_ = 0;   // those before it are overtaken
+  size_t begin_ = 0;   // those before it are at or below the watermark
   BudgetShare share_;  // of the memory of updates_
 };
 

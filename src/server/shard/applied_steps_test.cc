@@ -51,7 +51,7 @@ TEST(AppliedStepsTest, ForgetsWhatTheWatermarkHasOvertaken) {
     steps.Add(step, 0, watermark);
     ASSERT_LE(steps.size(), kLag);
     ASSERT_LE(budget->used(), 4 * kLag * 16);
-    // All above the watermark are known.
+    // All updates above the watermark are known.
     ASSERT_TRUE(steps.Contains(step, 0, watermark));
     ASSERT_TRUE(steps.Contains(watermark + 1, 0, watermark));
   }
@@ -81,7 +81,7 @@ TEST(AppliedStepsTest, AgreesWithASet) {
   }
 }
 
-// What was applied is remembered at any rate. Others wait for memory.
+// Updates that were applied are recorded in any case. Others wait for memory.
 TEST(AppliedStepsTest, CountsBeyondAFullBudget) {
   const auto budget = std::make_shared<MemoryBudget>(100);
   ASSERT_TRUE(budget->TryTake(100));
@@ -109,7 +109,7 @@ TEST(AppliedStepsTest, AWatermarkThatNeverMovesIsFoundOut) {
   EXPECT_THAT(steps.CheckRoom(0),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("1048576 updates since step 0")));
-  // It moves after all.
+  // The watermark moves after all.
   EXPECT_OK(steps.CheckRoom(10));
   EXPECT_EQ(steps.size(), AppliedSteps::kMost - 10);
   EXPECT_TRUE(steps.Contains(11, 0, 10));

@@ -35,7 +35,7 @@ struct Wide<BFloat16> {
 template <typename T>
 using WideOf = typename Wide<T>::type;
 
-// a / b, where the one quotient of integers that does not fit wraps.
+// a / b. The one quotient of integers that does not fit wraps.
 template <typename T>
 T Quotient(T a, T b) {
   if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
@@ -47,7 +47,7 @@ T Quotient(T a, T b) {
   return static_cast<T>(a / b);
 }
 
-// a (operation) b, in the unsigned type where overflow would be undefined.
+// a (operation) b, computed unsigned where overflow would be undefined.
 template <Operation kOperation, typename T>
 T Combine(T a, T b) {
   if constexpr (kOperation == Operation::kMin) return b < a ? b : a;

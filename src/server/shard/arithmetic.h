@@ -1,5 +1,5 @@
-// The operations on elements other than an optimizer's.
-// Pure functions; thread-safe.
+// The operations on elements other than those of optimizers. Pure functions;
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 namespace capstan {
 
 // into[i] = into[i] (operation) from[i] for `count` elements. Integers wrap.
-// CheckOperands (wire/check_operands.h)
-// must have been OK. Nothing need be aligned.
+// CheckOperands (wire/check_operands.h) must have returned OK. No alignment is
+// required.
 void ApplyOperation(DType dtype, Operation operation, size_t count,
                     const std::byte* from, std::byte* into);
 

@@ -20,7 +20,7 @@ constexpr Operation kArithmetic[] = {Operation::kAdd, Operation::kSub,
                                      Operation::kMul, Operation::kDiv,
                                      Operation::kMin, Operation::kMax};
 
-// Integers as if of endless width, cut to T; 16-bit floats through float.
+// Integers as if of unlimited width, truncated to T; 16-bit floats via float.
 template <typename T>
 T Oracle(Operation operation, T a, T b) {
   if constexpr (std::is_integral_v<T>) {

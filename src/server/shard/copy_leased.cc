@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-// A millisecond or two, most of which is the kernel's, who clears new memory.
+// Takes a millisecond or two, mostly in the kernel, which clears new memory.
 constexpr size_t kCopyPieceBytes = 4 << 20;
 
 Task<> CopyPart(const Lease& from, Values& to) {

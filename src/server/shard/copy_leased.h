@@ -1,4 +1,4 @@
-// Copying what a snapshot keeps, so that updates can go on in the copy.
+// Copies what a snapshot keeps, so that updates can continue in the copy.
 #pragma once
 
 #include "base/async/task.h"
@@ -7,10 +7,10 @@
 
 namespace capstan {
 
-// Makes copies of the parts of `shard` that are leased, if they are large, and
-// the shard goes on with them. Reads go on meanwhile, updates wait; others get
-// the thread after every piece. Does nothing if another copy, or an update, is
-// under way. ResourceExhausted if there is no memory.
+// Copies the parts of `shard` that are leased, if they are large; the shard
+// then continues with the copies. Meanwhile reads continue and updates wait;
+// after every piece the thread is available to others. Does nothing if another
+// copy or an update is under way. ResourceExhausted if there is no memory.
 Task<absl::Status> CopyLeased(Shard& shard);
 
 }  // namespace capstan

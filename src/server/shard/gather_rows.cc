@@ -7,14 +7,13 @@ namespace capstan {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-// Enough misses under way to use the memory's bandwidth; more do not help.
+// Enough outstanding misses to use the memory bandwidth; more do not help.
 constexpr size_t kAhead = 32;
-// Of a long row the hardware fetches the rest by itself.
+// The hardware prefetches the rest of a long row by itself.
 constexpr size_t kMostPrefetched = 4 * kCacheLine;
 
-// Into the second-level cache, which can have more lines under way than the
-// first. Always inline: GCC leaves out calls of a function that only
-// prefetches.
+// Into the second-level cache, which can have more lines outstanding than the
+// first. Always inline: GCC drops calls of a function that only prefetches.
 [[gnu::always_inline]] inline void Prefetch(const std::byte* row,
                                             size_t row_bytes) {
   const size_t bytes = std::min(row_bytes, kMostPrefetched);
@@ -23,7 +22,7 @@ constexpr size_t kMostPrefetched = 4 * kCacheLine;
   }
 }
 
-// With the size known to the compiler a copy is a few moves.
+// With a size known at compile time, a copy is a few moves.
 template <size_t kRowBytes>
 void Gather(const std::byte* table, size_t row_bytes,
             std::span<const uint32_t> rows, std::byte* out) {

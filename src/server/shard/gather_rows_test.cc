@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// Around the sizes that have code of their own, and the prefetch.
+// Around the sizes that have specialised code, and the prefetch limit.
 TEST(GatherRowsTest, CopiesEachRow) {
   Random random(1);
   for (const size_t size : {0, 1, 2, 4, 12, 15, 16, 17, 32, 33, 64, 65, 100,
@@ -24,7 +24,8 @@ TEST(GatherRowsTest, CopiesEachRow) {
       for (uint32_t& row : rows) {
         row = static_cast<uint32_t>(random.Between(0, kRows - 1));
       }
-      // One byte more, to see that it is not touched; and not aligned.
+      // Not aligned, with an extra byte on both sides to see that it is not
+      // touched.
       std::vector<std::byte> out(count * size + 2, std::byte{0xee});
       GatherRows(table.data() + 1, size, rows, out.data() + 1);
       EXPECT_EQ(out.front(), std::byte{0xee});

@@ -1,4 +1,4 @@
-// How much memory the variables of a server may take, and do.
+// How much memory the variables of a server may use, and how much they do.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ class MemoryBudget {
   bool TryTake(uint64_t bytes) {
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
-      // More may be used than the limit, after Charge.
+      // After Charge, more than the limit may be in use.
       if (bytes > 0 && (used >= limit_ || bytes > limit_ - used)) return false;
     } while (!used_.compare_exchange_weak(used, used + bytes,
                                           std::memory_order_relaxed));
     return true;
   }
-  // Takes them even if that exceeds the limit: others get none then.
+  // Takes `bytes` even if that exceeds the limit; TryTake then fails until
+  // enough is given back.
   void Charge(uint64_t bytes) {
     used_.fetch_add(bytes, std::memory_order_relaxed);
   }
@@ -39,20 +40,20 @@ class MemoryBudget {
   std::atomic<uint64_t> used_ = 0;
 };
 
-// Bytes taken from a budget, given back at the end. Move-only. Shares the
-// budget, as values may still be on their way to a client when their server is
-// gone.
+// Bytes taken from a budget and given back by the destructor. Move-only. Shares
+// the budget, as values may still be in transit to a client after their server
+// is gone.
 class BudgetShare {
  public:
-  // Nothing, of no budget.
+  // Nothing, from no budget.
   BudgetShare() = default;
-  // Takes `bytes`; nullopt if there are not so many left.
+  // Takes `bytes`; nullopt if not enough are left.
   static std::optional<BudgetShare> Take(std::shared_ptr<MemoryBudget> budget,
                                          uint64_t bytes) {
     if (!budget->TryTake(bytes)) return std::nullopt;
     return BudgetShare(std::move(budget), bytes);
   }
-  // The same for what must be had, whatever is left.
+  // The same for memory that is needed however much is left.
   static BudgetShare Charge(std::shared_ptr<MemoryBudget> budget,
                             uint64_t bytes) {
     budget->Charge(bytes);

@@ -39,7 +39,7 @@ TEST(MemoryBudgetTest, ASharesEndGivesItBack) {
     ASSERT_TRUE(first);
     EXPECT_FALSE(BudgetShare::Take(budget, 31));
     EXPECT_EQ(budget->used(), 70u);
-    // Moved, it is still one.
+    // After a move it is still one share.
     BudgetShare second = *std::move(first);
     first.reset();
     EXPECT_EQ(budget->used(), 70u);

@@ -1,9 +1,9 @@
-// A value that many threads read while one replaces it.
+// A value that many threads read while one thread replaces it.
 //
-// Readers share it: what was replaced is freed by its last reader. They take no
-// lock and touch only a cache line that few other threads use; whoever replaces
-// the value waits until nobody is between finding the old one and sharing it,
-// which takes a few instructions (docs/decisions/034).
+// Readers share the value: one that was replaced is freed by its last reader.
+// They take no lock and touch only a cache line that few other threads use.
+// Replace waits until no reader is between finding the old value and sharing
+// it, which takes a few instructions (docs/decisions/034).
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class Published {
       const size_t current = current_.load();
       Side& side = stripe.sides[current];
       side.readers.fetch_add(1);
-      // If it is still the current one, it stays as it is until this reader has
+      // If this side is still current, it does not change until this reader has
       // left: Replace looks for readers after it has changed `current_`.
       if (current_.load() == current) {
         std::shared_ptr<const T> value = side.value;
@@ -64,7 +64,7 @@ class Published {
     std::array<Side, 2> sides;
   };
 
-  // Each stripe counts the readers of the value on its own.
+  // Each stripe counts the readers of the value separately.
   void Fill(size_t index, const std::shared_ptr<const T>& value) {
     for (Stripe& stripe : *stripes_) {
       stripe.sides[index].value =
@@ -72,10 +72,10 @@ class Published {
     }
   }
 
-  // Which of the sides is read. The other is empty.
+  // Which side is read. The other is empty.
   std::atomic<size_t> current_ = 0;
-  // Apart from this, which may be in the frame of a coroutine: those of GCC 12
-  // have no room for such an alignment.
+  // Allocated separately, because this object may be in a coroutine frame, and
+  // those of GCC 12 do not support this alignment.
   using Stripes = std::array<Stripe, 32>;
   const std::unique_ptr<Stripes> stripes_ = std::make_unique<Stripes>();
 };

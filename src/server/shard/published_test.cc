@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Says how many of them there are.
+// Counts its instances.
 class Counted {
  public:
   Counted(std::atomic<int>& alive, uint64_t number)
@@ -19,7 +19,7 @@ class Counted {
     ++alive_;
   }
   ~Counted() {
-    // What a reader would see that came too late.
+    // What a reader that came too late would see.
     number_ = 0;
     --alive_;
   }

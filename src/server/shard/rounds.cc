@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-// Clocks are done in about their order; more than this is a mistake that would
-// fill the memory.
+// Clocks are finished approximately in order; a replica further ahead than this
+// is a mistake that would fill the memory.
 constexpr uint64_t kMostClocksAhead = 1 << 16;
 
 }  // namespace
@@ -20,8 +20,8 @@ std::shared_ptr<Signal> Rounds::WaitFor(const Need& need,
   if (Met(need)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (Met(need)) return nullptr;
-  // Those whose waits have ended are of no use; they go when their number has
-  // doubled.
+  // Signals whose waits have ended are useless; they are removed when the
+  // number of signals has doubled.
   if (waiting_.size() >= prune_at_) {
     std::erase_if(waiting_, [](const std::shared_ptr<Signal>& one) {
       return one.use_count() == 1;
@@ -70,7 +70,7 @@ void Rounds::Commit(uint64_t round) {
 void Rounds::SetReplicas(uint32_t replicas) {
   const std::lock_guard lock(mutex_);
   if (replicas <= replicas_.size()) return;
-  // One that comes later has no part in the clocks before it.
+  // A replica that is added later has no part in earlier clocks.
   Replica replica;
   replica.done = done_.load(std::memory_order_relaxed);
   replicas_.resize(replicas, replica);

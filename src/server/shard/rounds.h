@@ -1,6 +1,6 @@
-// How far the rounds of a job are on this server: which synchronous round was
-// committed last, and which clocks all replicas have done with. Pulls wait for
-// either.
+// The progress of a job's rounds on this server: the synchronous round that was
+// committed last, and the clocks that all replicas have finished. Pulls wait
+// for either.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@
 
 namespace capstan {
 
-// Thread-safe. A wait that has nothing to wait for takes no lock.
+// Thread-safe. Takes no lock if there is nothing to wait for.
 class Rounds {
  public:
-  // What a pull needs before it may be answered.
+  // What must have happened before a pull may be answered.
   struct Need {
-    uint64_t committed = 0;  // this synchronous round
-    uint64_t clock = 0;      // all replicas to be done with this clock
+    uint64_t committed = 0;  // this synchronous round is committed
+    uint64_t clock = 0;      // all replicas have finished this clock
   };
 
   bool Met(const Need& need) const {
@@ -32,12 +32,12 @@ class Rounds {
            done_.load(std::memory_order_acquire) >= need.clock;
   }
 
-  // Null if it is met; else a signal that is set when something has changed
-  // and it is worth to look again.
+  // Null if `need` is met; else a signal that is set when something has
+  // changed, so that the caller checks again.
   std::shared_ptr<Signal> WaitFor(const Need& need, const Executor& home);
 
-  // Whom a pull waits for: "the commit of round 3", "replicas 1 and 4 to be
-  // done with clock 7".
+  // What a pull is waiting for: "the commit of round 3", "replicas 1 and 4 to
+  // be done with clock 7".
   std::string Missing(const Need& need) const;
 
   uint64_t committed() const {
@@ -48,37 +48,38 @@ class Rounds {
     uint64_t round = 0;
     std::vector<uint32_t> replicas;
   };
-  // The last commit that has begun: if it was broken off, some shards have it
+  // The last commit that has begun. If it was interrupted, some shards have it
   // and others do not.
   Decision last_begun() const {
     const std::lock_guard lock(mutex_);
     return begun_;
   }
-  // Remembers a commit before the first shard has it, if `fence` says OK. Who
-  // asks for last_begun after that sees it, or `fence` sees what he did before.
+  // Records a commit before the first shard has it, if `fence` returns OK. A
+  // caller that asks for last_begun afterwards sees it, or `fence` sees what
+  // that caller did before.
   absl::Status Begin(uint64_t round, std::span<const uint32_t> replicas,
                      const std::function<absl::Status()>& fence);
   // All shards have it.
   void Commit(uint64_t round);
 
-  // How many replicas there are; only ever more.
+  // The number of replicas; it never shrinks.
   void SetReplicas(uint32_t replicas);
-  // InvalidArgument if there is no such replica, FailedPrecondition if it is
-  // far ahead of what it has done.
+  // InvalidArgument if there is no such replica; FailedPrecondition if the
+  // clock is far ahead of those that the replica has finished.
   absl::Status Tick(uint64_t clock, std::span<const uint32_t> replicas);
 
-  // How many are remembered as waiting, for tests.
+  // The number of waiters that are recorded, for tests.
   size_t num_waiting() const {
     const std::lock_guard lock(mutex_);
     return waiting_.size();
   }
 
-  // Wakes all who wait, for good: the job has moved on to another generation.
+  // Wakes all waiters, permanently: the job has moved on to another generation.
   void Close();
 
  private:
   struct Replica {
-    uint64_t done = 0;         // all clocks up to this
+    uint64_t done = 0;         // all clocks up to this one
     std::set<uint64_t> later;  // and these
   };
   void WakeAll();

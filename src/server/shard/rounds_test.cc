@@ -40,7 +40,7 @@ TEST(RoundsTest, WaitsThatHaveEndedAreForgotten) {
   }
   EXPECT_LT(rounds.num_waiting(), 200u);
   rounds.Commit(1);
-  RunOn(thread.executor(), kept->Wait());  // it was not
+  RunOn(thread.executor(), kept->Wait());  // it was not pruned
 }
 
 TEST(RoundsTest, AClockFarAheadIsRefused) {

@@ -7,7 +7,7 @@ namespace capstan {
 
 void RowRanges::Add(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
-  // All that touch it become one.
+  // Merges all ranges that touch it.
   auto next = ends_.upper_bound(begin);
   if (next != ends_.begin() && std::prev(next)->second >= begin) {
     next = std::prev(next);

@@ -1,4 +1,4 @@
-// Which rows have come, in any order and pieces.
+// Which rows have arrived, in any order and in any pieces.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace capstan {
 // A set of rows, kept as ranges. Not thread-safe.
 class RowRanges {
  public:
-  // Rows [begin, end); nothing if it is empty.
+  // Rows [begin, end); does nothing if the range is empty.
   void Add(uint64_t begin, uint64_t end);
   void Remove(uint64_t begin, uint64_t end);
-  // The first range of [0, rows) that is not there; nullopt if all are.
+  // The first range of [0, rows) that is missing; nullopt if none is.
   std::optional<std::pair<uint64_t, uint64_t>> FirstMissing(
       uint64_t rows) const;
 

@@ -38,7 +38,7 @@ TEST(RowRangesTest, TheEndsOfTheNumbers) {
   EXPECT_EQ(rows.FirstMissing(UINT64_MAX), Range(0, UINT64_MAX));
 }
 
-// Against a set of bits.
+// Compares with a set of bits.
 TEST(RowRangesTest, LikeASetOfRows) {
   constexpr uint64_t kRows = 24;
   Random random(1);

@@ -82,7 +82,7 @@ absl::Status Shard::Fill(size_t begin, size_t end) {
       into.subspan(begin * row_bytes(), (end - begin) * row_bytes())));
   for (size_t i = 0; i < num_slots(); ++i) {
     const float initial = slot_infos_[i].initial;
-    if (initial == 0) continue;  // it is zeroes, not yet touched
+    if (initial == 0) continue;  // memory is zero already, and not yet touched
     auto* slot = reinterpret_cast<float*>(slots_[i]->memory.data());
     std::fill(slot + begin * row_elements_, slot + end * row_elements_,
               initial);
@@ -187,7 +187,7 @@ ShardResult Shard::Apply(const ShardUpdate& update, uint64_t watermark,
   }
   if (stream_ != nullptr && update.urgent) InterruptStream();
   if (stream_ != nullptr || copying_) {
-    // Perhaps it is this very update that is under way.
+    // It may be this very update that is under way.
     ShardResult result;
     result.wait = std::make_shared<Signal>(home);
     waiting_.push_back(result.wait);
@@ -249,7 +249,7 @@ absl::Status Shard::ApplyGradient(const ShardUpdate& update,
 
 absl::Status Shard::ApplyDense(DType dtype, Bytes gradient, double scale,
                                uint64_t staleness) {
-  // A part that is leased gets its new version in other memory.
+  // A leased part gets its new version in other memory.
   std::array<std::shared_ptr<Values>, kMaxParts> out;
   for (size_t part = 0; part < num_parts(); ++part) {
     out[part] = Part(part);

@@ -1,9 +1,9 @@
 // A shard: some rows of a variable, with the slots of their optimizer and the
-// record of the updates that they have had. All three change together or not
-// at all.
+// record of the updates that were applied. All three change together or not at
+// all.
 //
-// Everything but the constants is touched in the shard's turn alone, except
-// where a method says otherwise.
+// Everything except the constants may be used only in the shard's turn, unless
+// a method says otherwise.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@
 
 namespace capstan {
 
-// An update that has arrived whole and was found to be in order.
+// An update that has arrived whole and was found to be valid.
 struct ShardUpdate {
   UpdateId id;
   Operation operation = Operation::kGradient;
@@ -44,8 +44,9 @@ struct ShardUpdate {
   bool by_rows = false;
   std::span<const uint32_t> rows;  // if by_rows
   Bytes values;
-  bool skip = false;  // not finite, and such are skipped
-  // Does not wait for one that is still arriving, but has it sent again.
+  bool skip = false;  // skipped because it is not finite
+  // Does not wait for an update that is still arriving, but interrupts it; that
+  // one must be sent again.
   bool urgent = false;
 };
 
@@ -53,18 +54,18 @@ struct ShardResult {
   absl::Status status;
   Outcome outcome = Outcome::kApplied;
   uint64_t version = 0;
-  // If set, nothing has happened: try again when this is.
+  // If set, nothing has happened: try again when the signal is set.
   std::shared_ptr<Signal> wait;
-  // If true, nothing has happened: CopyLeased, and try again.
+  // If true, nothing has happened: call CopyLeased and try again.
   bool copy_first = false;
 };
 
-// A dense update that is applied as its bytes arrive, into memory of its own:
-// the shard changes when it is committed. Pieces may be applied outside of the
-// turn, by one thread at a time, with the mutex.
+// A dense update that is applied to separate memory as its bytes arrive; the
+// shard changes when the update is committed. Pieces may be applied outside the
+// turn, by one thread at a time, with the mutex held.
 struct StreamedUpdate {
   std::mutex mutex;
-  // Another update has taken its place, and its memory. Guarded by the mutex.
+  // Another update has taken its place and its memory. Guarded by the mutex.
   bool interrupted = false;
 
   UpdateId id;
@@ -72,7 +73,7 @@ struct StreamedUpdate {
   bool staleness_known = false;
   UpdateStep step;
   std::shared_ptr<const Updater> updater;
-  // What it starts from, and what it makes.
+  // What it starts from, and what it produces.
   std::shared_ptr<const Values> old_values;
   std::array<std::shared_ptr<const Values>, kMaxSlots> old_slots;
   std::shared_ptr<Values> values;
@@ -88,17 +89,17 @@ struct ShardHold {
 // The parts of a shard in memory: its values, then its slots.
 inline constexpr size_t kMaxParts = 1 + kMaxSlots;
 
-// Copies of parts that are leased, while they are made.
+// Copies of leased parts while they are being made.
 struct PartCopies {
   std::array<std::optional<Lease>, kMaxParts> from;
-  std::array<std::shared_ptr<Values>, kMaxParts> to;  // null: of none
+  std::array<std::shared_ptr<Values>, kMaxParts> to;  // null: not copied
 };
 
 class Shard : public std::enable_shared_from_this<Shard> {
  public:
-  // The shard `index` of `entry`, in memory taken from `budget`. The values
-  // are yet to be filled. ResourceExhausted, naming the variable and the
-  // bytes, if there is not enough.
+  // Shard `index` of `entry`, in memory from `budget`, with values that are not
+  // filled yet. ResourceExhausted, naming the variable and the bytes, if there
+  // is not enough.
   static absl::StatusOr<std::shared_ptr<Shard>> Create(
       const VariableEntry& entry, uint32_t index,
       std::shared_ptr<MemoryBudget> budget);
@@ -115,7 +116,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   size_t row_bytes() const { return row_elements_ * SizeOf(spec_.dtype); }
   bool takes_gradients() const { return spec_.optimizer.has_value(); }
   size_t num_slots() const { return slot_infos_.size(); }
-  // Part 0 is the values, i the i-th slot.
+  // Part 0 is the values; part i is slot i.
   size_t num_parts() const { return 1 + num_slots(); }
   DType part_dtype(size_t part) const {
     return part == 0 ? spec_.dtype : DType::kF32;
@@ -124,111 +125,115 @@ class Shard : public std::enable_shared_from_this<Shard> {
     return row_elements_ * SizeOf(part_dtype(part));
   }
   size_t part_bytes(size_t part) const { return rows_ * part_row_bytes(part); }
-  // Of slot `slot`, from 1 on.
+  // Of slot `slot`; the first is 1.
   const SlotInfo& slot_info(size_t slot) const { return slot_infos_[slot - 1]; }
   // "variable 'w', shard 1", for messages.
   std::string Name() const;
 
-  // Memory as large as a part, from the budget of the shard; from any thread.
-  // Errors as of Create.
+  // Memory of the size of a part, from the budget of the shard; from any
+  // thread. Errors as of Create.
   absl::StatusOr<std::shared_ptr<Values>> AllocatePart(size_t part,
                                                        enum Fill fill) const;
 
-  // Before it is served: fills rows [begin, end) with their initial values and
-  // slots.
+  // Before the shard is served: fills rows [begin, end) with their initial
+  // values and slots.
   absl::Status Fill(size_t begin, size_t end);
 
-  // Before it is served: it has no part in rounds up to `committed`.
+  // Before the shard is served: it takes no part in rounds up to `committed`.
   void JoinRounds(uint64_t committed) { committed_round_ = committed; }
 
-  // From the next update on. `updater` is of the rule and slots of the one that
-  // there is.
+  // Takes effect with the next update. `updater` has the same rule and slots as
+  // the current one.
   void SetUpdater(std::shared_ptr<const Updater> updater) {
     updater_ = std::move(updater);
   }
 
-  // What is to spare of the memory of earlier versions, by part, for what is
-  // to be restored: none while a snapshot may need it.
+  // Memory of earlier versions that a restore may use, by part: none while a
+  // snapshot may need it.
   std::array<std::shared_ptr<Values>, kMaxParts> TakeSpares();
-  // Gives back the memory that is kept for later versions.
+  // Frees the memory that is kept for later versions.
   void FreeSpares() {
     spare_values_ = nullptr;
     spare_slots_ = {};
   }
 
-  // Gives back the memory of the record of updates up to `watermark`.
+  // Frees the memory of the record of updates up to `watermark`.
   void Forget(uint64_t watermark) { applied_.Forget(watermark); }
 
-  // Not to be used any more: gives the memory back. Waiters are woken.
+  // The shard is not used any more: frees its memory and wakes waiters.
   void Drop();
   bool dropped() const { return dropped_; }
-  // Aborted if it was dropped: the caller's shard map is old.
+  // Aborted if the shard was dropped: the caller's shard map is old.
   // FailedPrecondition if it has no values yet.
   absl::Status CheckReadable() const;
 
   uint64_t version() const { return version_; }
-  // The values as they are now.
+  // The current values.
   Lease Pull() const { return Lease(values_); }
   // Copies rows, which must be in range, to `out`.
   void Gather(std::span<const uint32_t> rows, std::byte* out) const;
-  // Slot `slot`, from 1 on, as f32.
+  // Slot `slot`, as f32; the first is 1.
   Bytes Slot(size_t slot) const { return slots_[slot - 1]->memory.bytes(); }
-  // The highest step of which it has an update, applied or staged.
+  // The highest step with an update that was applied or staged here.
   uint64_t last_step() const { return last_step_; }
 
-  // Applies `update`, unless it was before. Steps up to `watermark` were.
+  // Applies `update` unless that was done before. Steps up to `watermark` were.
   ShardResult Apply(const ShardUpdate& update, uint64_t watermark,
                     const Executor& home);
 
-  // Begins to apply a gradient as it arrives. Null with an OK status if it must
-  // arrive whole instead: another one is under way, it was interrupted before,
-  // or there is not enough memory; or with kAlreadyApplied.
+  // Begins to apply a gradient as it arrives. Null with an OK status if the
+  // gradient must arrive whole instead (another one is under way, this one was
+  // interrupted before, or there is not enough memory), or with
+  // kAlreadyApplied.
   std::shared_ptr<StreamedUpdate> BeginStream(const UpdateId& id, float scale,
                                               uint64_t based_on,
                                               uint64_t watermark,
                                               ShardResult& result);
-  // Outside of the turn: elements from `offset` on. Unavailable if it was
-  // interrupted.
+  // Outside the turn: applies the elements from `offset` on. Unavailable if the
+  // stream was interrupted.
   absl::Status StreamPiece(StreamedUpdate& stream, size_t offset, DType dtype,
                            Bytes gradient) const;
-  // Unavailable if it was interrupted.
+  // Unavailable if the stream was interrupted.
   ShardResult CommitStream(StreamedUpdate& stream, bool skip,
                            uint64_t watermark);
-  // It will not be committed.
+  // The stream is not going to be committed.
   void AbortStream(const StreamedUpdate& stream);
-  // When `id` comes again it must arrive whole: it has lost time enough.
+  // When `id` is sent again it must arrive whole, so that it is not interrupted
+  // a second time.
   void ExpectWhole(const UpdateId& id, uint64_t watermark);
 
-  // Applies what `replicas`, at least one, have contributed to `round` as one
-  // update; what is of earlier rounds is dropped. Does
-  // nothing if that is done, and for a variable that is not synchronous.
+  // Applies the contributions of `replicas`, at least one, to `round` as one
+  // update; drops contributions to earlier rounds. Does nothing if the round
+  // was committed before or the variable is not synchronous.
   absl::Status CommitRound(uint64_t round, std::span<const uint32_t> replicas,
                            uint64_t watermark);
 
-  // What an update changes in place has to be copied first if it is leased. A
-  // large copy would keep the thread from its other work, so that such an
-  // update, other than in a round, is sent to make it outside of the turn:
-  // CopyLeased in copy_leased.h. Whether that goes for `round`, too:
+  // A leased part must be copied before an update changes it in place. A large
+  // copy would keep the thread from its other work, so such an update, unless
+  // it is part of a round, is told to make the copy outside the turn first:
+  // CopyLeased in copy_leased.h. RoundNeedsLargeCopy: whether committing
+  // `round` needs such a copy, too.
   bool RoundNeedsLargeCopy(uint64_t round) const;
-  // Begins it: updates wait until EndCopy. Null if there is nothing large to be
-  // copied, or an update is under way, and so is another copy. Errors as of
-  // Create.
+  // Begins the copy: updates wait until EndCopy. Null if nothing large is to be
+  // copied, or if an update or another copy is under way. Errors as of Create.
   absl::StatusOr<std::unique_ptr<PartCopies>> BeginCopy();
-  // All is copied. What was replaced meanwhile stays replaced.
+  // Everything is copied. Parts that were replaced in the meantime stay
+  // replaced.
   void EndCopy(PartCopies& copies);
 
-  // Keeps what it holds now, which must be readable, in `hold`: later updates
-  // write elsewhere. False if there is no memory for that, which is otherwise
-  // set aside until they come. One at a time, until EndSnapshot.
+  // Keeps the current contents, which must be readable, in `hold`: later
+  // updates write elsewhere. Sets memory aside for those updates; false if
+  // there is not enough. One at a time, until EndSnapshot.
   bool BeginSnapshot(ShardHold& hold);
-  // Gives back what was set aside.
+  // Gives back the memory that was set aside.
   void ReleaseReserves() { reserves_ = {}; }
-  // `hold` will be gone soon: gives back what was set aside for it. Memory that
-  // was made beside it stays for the next one, if there is enough.
+  // `hold` is about to be destroyed: gives back what was set aside for it. The
+  // memory that was allocated beside it is kept for later versions if enough is
+  // left.
   void EndSnapshot(const ShardHold& hold);
 
-  // Takes `parts`, one for each, and `state` over, in place of what there is.
-  // Contributions that wait for their round are dropped.
+  // Replaces the contents by `parts`, one for each part, and `state`. Drops
+  // contributions that are waiting for their round.
   void Restore(std::span<std::shared_ptr<Values>> parts,
                const OptimizerState& state);
 
@@ -236,7 +241,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   VariableReport Report() const;
 
  private:
-  // A gradient that waits for its round.
+  // A gradient that is waiting for its round.
   struct Contribution {
     uint64_t step = 0;
     DType dtype = DType::kF32;
@@ -246,7 +251,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
     Buffer values;
     BudgetShare share;
   };
-  // By replica and push: the order in which they are added up.
+  // By replica and push, which is the order of summation.
   using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
 
   Shard(const VariableEntry& entry, uint32_t index,
@@ -269,28 +274,28 @@ class Shard : public std::enable_shared_from_this<Shard> {
                                                      enum Fill fill) const;
   // Memory for a new version of a part.
   absl::StatusOr<std::shared_ptr<Values>> NewVersion(size_t part);
-  // The version that there is becomes the spare of `version`.
+  // Makes the old version the spare of `version`.
   void Replace(size_t part, std::shared_ptr<Values> version) {
     Spare(part) = std::exchange(Part(part), std::move(version));
   }
-  // Gives the spare back unless it is worth keeping for a later version. Much
-  // memory is slow to get anew: the kernel clears it, and that of a virtual
-  // machine may have to get it from its host. Yet enough must be left for all
-  // else that comes.
+  // Frees the spare unless it is worth keeping for a later version. Large
+  // memory is slow to allocate: the kernel clears it, and a virtual machine may
+  // have to get it from its host. But enough must be left for everything else.
   void KeepSpareIfWorth(size_t part) {
     const bool worth = part_bytes(part) >= Buffer::kLarge &&
                        budget_->used() <= budget_->limit() / 4 * 3;
     if (!worth) Spare(part) = nullptr;
   }
-  // Makes the first `parts` parts such that they may be written in place.
+  // Makes the first `parts` parts writable in place.
   absl::Status MakeWritable(size_t parts);
   bool NeedsLargeCopy() const;
   void WakeWaiting();
-  // The stream that there is ends, and whoever waits for it is woken.
+  // Ends the current stream and wakes those that wait for it.
   void EndStream();
-  // The same before it has arrived. What it was given goes back to the shard.
+  // The same before the update has arrived. The shard gets its memory back.
   void InterruptStream();
-  // Whether a stream finds memory without a third version beside a snapshot.
+  // Whether a stream has memory without making a third version beside a
+  // snapshot.
   bool HasRoomToStream();
 
   absl::Status ApplyGradient(const ShardUpdate& update, uint64_t staleness);
@@ -303,9 +308,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
   ShardResult Stage(const ShardUpdate& update);
   absl::Status ApplyContributions(const Contributions& contributions,
                                   double scale);
-  // Remembers an update, so that it is not applied again.
+  // Records an update, so that it is not applied again.
   void Record(uint64_t step, uint32_t push, uint64_t watermark);
-  // What is common to all updates that were applied.
+  // What all updates that were applied have in common.
   ShardResult Applied(const UpdateId& id, uint64_t watermark);
   void CountStaleness(uint64_t staleness);
   ShardResult Answer(Outcome outcome) const;
@@ -327,19 +332,19 @@ class Shard : public std::enable_shared_from_this<Shard> {
   // The memory of an earlier version, for a later one.
   std::shared_ptr<Values> spare_values_;
   std::array<std::shared_ptr<Values>, kMaxSlots> spare_slots_;
-  // For the first update after a snapshot: memory that is set aside, by part.
+  // Memory set aside, by part, for the first update after a snapshot.
   std::array<std::optional<BudgetShare>, kMaxParts> reserves_;
   bool in_snapshot_ = false;
   OptimizerState state_;
-  uint64_t version_ = 0;  // 0: has no values
+  uint64_t version_ = 0;  // 0: no values
   bool dropped_ = false;
   AppliedSteps applied_;
   uint64_t last_step_ = 0;
-  std::shared_ptr<StreamedUpdate> stream_;  // null: none is under way
-  // By step and push: those that were interrupted and have not come again.
+  std::shared_ptr<StreamedUpdate> stream_;  // null: none
+  // By step and push: updates that were interrupted and have not come again.
   std::set<std::pair<uint64_t, uint32_t>> expected_whole_;
   bool copying_ = false;
-  std::vector<std::shared_ptr<Signal>> waiting_;  // for either to end
+  std::vector<std::shared_ptr<Signal>> waiting_;  // until stream or copy ends
   std::map<uint64_t, Contributions> staged_;      // by round
   uint64_t committed_round_ = 0;
   std::vector<uint64_t> seen_;  // a bit for each row; all 0 between uses

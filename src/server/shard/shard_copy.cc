@@ -1,4 +1,4 @@
-// The part of a shard that has what is leased copied outside of its turn.
+// The part of a shard that copies leased parts outside its turn.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-// Copied within the turn if less: a few milliseconds.
+// Less than this is copied within the turn, which takes a few milliseconds.
 constexpr size_t kLargeCopy = 8 << 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ bool Shard::NeedsLargeCopy() const {
 bool Shard::RoundNeedsLargeCopy(uint64_t round) const {
   const auto found = staged_.find(round);
   if (found == staged_.end()) return false;
-  // A dense one makes its new version elsewhere anyway.
+  // A dense update makes its new version in other memory anyway.
   const Contributions& all = found->second;
   const bool by_rows = std::all_of(all.begin(), all.end(), [](const auto& one) {
     return one.second.by_rows;

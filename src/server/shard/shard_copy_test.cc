@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kWidth = 16;
 constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 
-// A table with two slots; of 1 MiB in all for each 5,461 rows.
+// A table with two slots: 1 MiB in total for each 5,461 rows.
 std::shared_ptr<Shard> Table(int64_t rows, UpdateMode mode = Async{},
                              uint64_t limit = kNoLimit) {
   VariableEntry entry;
@@ -64,7 +64,7 @@ class ShardCopyTest : public ::testing::Test {
     return shard.Apply(update, 0, context_.get_executor());
   }
 
-  // An update while a snapshot is there.
+  // An update while there is a snapshot.
   void UpdateBesideSnapshot(Shard& shard, uint64_t step) {
     ShardHold hold;
     ASSERT_TRUE(shard.BeginSnapshot(hold));
@@ -73,7 +73,7 @@ class ShardCopyTest : public ::testing::Test {
     shard.EndSnapshot(hold);
   }
 
-  // Runs CopyLeased; returns how many turns of the executor it took.
+  // Runs CopyLeased; returns how many turns of the executor that took.
   size_t Copy(Shard& shard) {
     std::optional<absl::Status> result;
     asio::co_spawn(
@@ -103,7 +103,7 @@ TEST_F(ShardCopyTest, AnUpdateOfALargeShardHasItCopiedFirst) {
   EXPECT_FALSE(result.copy_first);
   EXPECT_EQ(result.outcome, Outcome::kApplied);
   EXPECT_EQ(shard->version(), 2u);
-  // The copy was changed in row 7 alone, and what is held not at all.
+  // The copy has changed in row 7 alone; what is held has not changed.
   EXPECT_EQ(BytesOf(hold.parts[0]), before);
   std::vector<std::byte> after = BytesOf(shard->Pull());
   constexpr size_t kRow = kWidth * sizeof(float);

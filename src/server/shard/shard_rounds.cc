@@ -1,4 +1,4 @@
-// The part of a shard that collects the contributions of a synchronous round
+// The part of a shard that collects the contributions to a synchronous round
 // and applies them as one update.
 #include <algorithm>
 #include <cstring>
@@ -12,11 +12,11 @@
 namespace capstan {
 namespace {
 
-// A worker cannot be further ahead of the last commit than this: more is a
+// A worker cannot be further ahead of the last commit than this; more is a
 // mistake that would fill the memory.
 constexpr uint64_t kMostRoundsAhead = 64;
 
-// Elements that are added up at a time, in the cache.
+// Elements that are summed at a time, in the cache.
 constexpr size_t kBlock = 4096;
 
 }  // namespace
@@ -72,8 +72,8 @@ absl::Status Shard::CommitRound(uint64_t round,
       round <= committed_round_) {
     return absl::OkStatus();
   }
-  // Rounds are committed in order; so what is of an earlier one has missed it,
-  // as it may on a shard that is new.
+  // Rounds are committed in order, so contributions to an earlier round have
+  // missed it, as can happen on a new shard.
   while (!staged_.empty() && staged_.begin()->first < round) {
     report_.dropped += staged_.begin()->second.size();
     staged_.erase(staged_.begin());
@@ -92,7 +92,7 @@ absl::Status Shard::CommitRound(uint64_t round,
   }
   if (spec_.aggregation == Aggregation::kOnlyFirstReplica &&
       !replicas.empty()) {
-    // The first of all, even if it has nothing for this shard.
+    // The first of all replicas, even if it has nothing for this shard.
     const uint32_t first = *std::min_element(replicas.begin(), replicas.end());
     std::erase_if(chosen, [first](const auto& item) {
       return item.first.first != first;
@@ -104,7 +104,7 @@ absl::Status Shard::CommitRound(uint64_t round,
                              : 1.0;
     absl::Status status = ApplyContributions(chosen, scale);
     if (!status.ok()) {
-      // As if nothing had been asked: it can be tried again.
+      // As if the commit had not been requested: it can be tried again.
       for (auto& [place, contribution] : chosen) {
         all[place] = std::move(contribution);
       }

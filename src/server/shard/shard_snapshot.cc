@@ -1,5 +1,5 @@
-// The part of a shard that keeps what it holds for a snapshot, and takes over
-// what was restored.
+// The part of a shard that keeps its contents for a snapshot, and takes over
+// restored values.
 #include <utility>
 
 #include "server/shard/shard.h"
@@ -15,7 +15,7 @@ bool Shard::BeginSnapshot(ShardHold& hold) {
   in_snapshot_ = true;
   bool reserved = true;
   for (size_t part = 0; part < num_parts(); ++part) {
-    // The spare is where the next version goes.
+    // The next version goes into the spare.
     if (!HasSpare(part)) {
       reserves_[part] = BudgetShare::Take(budget_, part_bytes(part));
       reserved &= reserves_[part].has_value();
@@ -30,7 +30,7 @@ void Shard::EndSnapshot(const ShardHold& hold) {
   ReleaseReserves();
   in_snapshot_ = false;
   for (size_t part = 0; part < num_parts(); ++part) {
-    // What the snapshot kept became the spare of what was made beside it.
+    // What the snapshot kept became the spare of the version made beside it.
     if (hold.parts[part].Holds(Spare(part))) KeepSpareIfWorth(part);
   }
 }
@@ -58,7 +58,7 @@ void Shard::Restore(std::span<std::shared_ptr<Values>> parts,
     Replace(part, std::move(parts[part]));
     KeepSpareIfWorth(part);
   }
-  // An update that is under way still reads what was there.
+  // An update that is under way still reads the old values.
   if (stream_ != nullptr) FreeSpares();
   state_ = state;
   ++version_;

@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-// Updates that are remembered for having been interrupted. There is one stream
-// at a time, so that more senders than this would have to be slow at once.
+// How many interrupted updates are remembered. There is one stream at a time,
+// so to exceed this, that many senders would have to be slow at once.
 constexpr size_t kMostExpected = 1024;
 
 absl::Status Interrupted(const Shard& shard) {
@@ -88,8 +88,8 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
   const bool interrupted = stream_.get() != &stream;
   AbortStream(stream);
   if (applied_.Contains(stream.id.step, stream.id.push, watermark)) {
-    // Its step was called off and finished after it began to arrive; or it also
-    // came in another way.
+    // Its step was cancelled and ended after the update began to arrive; or the
+    // update also came another way.
     ++report_.duplicates;
     return Answer(Outcome::kAlreadyApplied);
   }
@@ -98,7 +98,7 @@ ShardResult Shard::CommitStream(StreamedUpdate& stream, bool skip,
     return Refuse(Interrupted(*this));
   }
   if (stream.old_values != values_) {
-    // What it was computed from is not here any more.
+    // The values that it was computed from have been replaced.
     return Refuse(absl::UnavailableError(absl::StrCat(
         Name(), " was restored while an update arrived; send it again")));
   }
@@ -122,11 +122,11 @@ void Shard::AbortStream(const StreamedUpdate& stream) {
 
 void Shard::InterruptStream() {
   {
-    // Held by the sender's thread for the time of a piece at most.
+    // The sender's thread holds it for one piece at most.
     const std::lock_guard lock(stream_->mutex);
     stream_->interrupted = true;
   }
-  // Nobody works on it from here on.
+  // Nobody uses the stream's memory from here on.
   if (stream_->old_values == values_) {
     Spare(0) = std::move(stream_->values);
     for (size_t i = 0; i < num_slots(); ++i) {
@@ -143,7 +143,7 @@ void Shard::ExpectWhole(const UpdateId& id, uint64_t watermark) {
   std::erase_if(expected_whole_, [watermark](const auto& expected) {
     return expected.first <= watermark;
   });
-  // The others would have to begin at once.
+  // Dropping the others matters only if all of them begin again at once.
   if (expected_whole_.size() >= kMostExpected) expected_whole_.clear();
   expected_whole_.emplace(id.step, id.push);
 }

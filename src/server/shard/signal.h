@@ -9,14 +9,14 @@
 
 namespace capstan {
 
-// Shared by the coroutine and by whoever is to wake it, either of which may be
-// gone first.
+// Shared by the coroutine and its waker, either of which may be destroyed
+// first.
 class Signal : public std::enable_shared_from_this<Signal> {
  public:
   // `home` is the executor of the coroutine that waits.
   explicit Signal(const Executor& home) : home_(home), waiter_(home) {}
 
-  // From any thread, as often as one likes.
+  // From any thread, any number of times.
   void Set() {
     asio::post(home_, [self = shared_from_this()] { self->SetHere(); });
   }
@@ -26,14 +26,14 @@ class Signal : public std::enable_shared_from_this<Signal> {
     waiter_.Wake();
   }
 
-  // On `home`: returns once it was set.
+  // On `home`: returns once the signal is set.
   Task<> Wait() {
     while (!set_) co_await waiter_.Sleep();
   }
 
  private:
   const Executor home_;
-  // Touched on `home_` alone.
+  // Used only on `home_`.
   Waiter waiter_;
   bool set_ = false;
 };

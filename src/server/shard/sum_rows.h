@@ -1,4 +1,4 @@
-// Adds up gradients of equal rows.
+// Sums the gradients of equal rows.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Row rows[i] of a shard has gradient i. Views.
+// Gradient i is for row rows[i] of a shard. Views.
 struct RowGradients {
   std::span<const uint32_t> rows;
   DType dtype = DType::kF32;  // f32, f16 or bf16
@@ -23,9 +23,9 @@ struct RowSums {
   std::vector<float> values;
 };
 
-// The sums for each row, each added in the order of `batches` and, within one,
-// of its rows: the result is the same, bit by bit, whenever that order is. A
-// batch's values are multiplied by its scale first. Pure; thread-safe.
+// The sum for each row, added in the order of `batches` and, within a batch, of
+// its rows: the same order gives the same result, bit by bit. The values of a
+// batch are first multiplied by its scale. Pure; thread-safe.
 RowSums SumRows(std::span<const RowGradients> batches, size_t row_size);
 
 }  // namespace capstan

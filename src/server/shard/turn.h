@@ -1,10 +1,11 @@
-// Mutual exclusion by delegation: whoever comes while another has the turn
-// leaves his work to him, and goes on when it is done.
+// Mutual exclusion by delegation: a thread that comes while another one has the
+// turn leaves its work to that thread, and continues when the work is done.
 //
-// A shard has a turn. A request that finds it free runs on its own thread, with
-// one atomic operation to take it and one to give it back; nobody ever waits
-// for a lock, and the shard's memory stays in the cache of the thread that
-// works on it. docs/decisions/010 says why not a fixed thread for each shard.
+// Every shard has a turn. A request that finds the turn free runs on its own
+// thread, with one atomic operation to take the turn and one to give it back.
+// Nobody ever waits for a lock, and the shard's memory stays in the cache of
+// the thread that works on it. docs/decisions/010 says why there is no fixed
+// thread for each shard.
 #pragma once
 
 #include <asio/post.hpp>
@@ -21,17 +22,17 @@ namespace capstan {
 // Thread-safe.
 class Turn {
  public:
-  // A piece of work. `run` must not throw, nor enter the same turn.
+  // A piece of work. `run` must neither throw nor enter the same turn.
   struct Work {
     void (*run)(Work&) = nullptr;
-    // The work was left to another thread, and is done. Called there; after
-    // that the turn does not touch the work any more.
+    // Called when the work was left to another thread and is done, on that
+    // thread; the turn does not touch the work after that.
     void (*done)(Work&) = nullptr;
     Work* next = nullptr;
   };
 
-  // Runs `work`, and what others have left meanwhile. True if it has run; else
-  // it was left to whoever has the turn, who calls `done`.
+  // Runs `work`, and what others have left in the meantime. True if `work` has
+  // run; else it was left to the thread that has the turn, which calls `done`.
   bool Enter(Work& work) {
     Work* top = nullptr;
     while (true) {
@@ -53,8 +54,9 @@ class Turn {
   }
 
   // Takes the turn if it is free and keeps it, as a busy thread would: work
-  // that enters meanwhile is left until Release. Lets tests and the simulation,
-  // which have one thread, run what happens between two turns of a request.
+  // that enters in the meantime is left until Release. Lets tests and the
+  // simulation, which have one thread, run what happens between two turns of a
+  // request.
   bool TryHold() {
     Work* top = nullptr;
     return top_.compare_exchange_strong(top, &held_, std::memory_order_acquire,
@@ -71,7 +73,7 @@ class Turn {
                                        std::memory_order_relaxed)) {
         return;
       }
-      // Last come, first in the list: turn it round.
+      // The list has the latest work first: reverse it.
       Work* work = top_.exchange(&held_, std::memory_order_acquire);
       Work* first = nullptr;
       while (work != &held_) {
@@ -89,8 +91,8 @@ class Turn {
     }
   }
 
-  // Null: free. &held_: taken, and nothing is left. Else the last of the works
-  // left, whose chain of `next` ends with &held_.
+  // Null: free. &held_: taken, and no work was left. Else the latest work that
+  // was left; the chain of `next` ends with &held_.
   std::atomic<Work*> top_ = nullptr;
   Work held_;
 };
@@ -118,7 +120,7 @@ class TurnEntry : public Turn::Work {
     };
   }
 
-  // Waits until another thread has run it; for when Enter returned false.
+  // Waits until another thread has run it; only after Enter returned false.
   Task<> Done() {
     if (finished_) co_return;
     waiter_.emplace(home_);
@@ -128,7 +130,7 @@ class TurnEntry : public Turn::Work {
  private:
   const Executor home_;
   Function function_;
-  // Touched on `home_` alone.
+  // Used only on `home_`.
   std::optional<Waiter> waiter_;
   bool finished_ = false;
 };

@@ -36,7 +36,7 @@ TEST(TurnTest, AFreeTurnRunsAtOnce) {
     TestWork work;
     work.function = [&] { ++runs; };
     EXPECT_TRUE(turn.Enter(work));
-    EXPECT_FALSE(work.finished);  // that is for those who left it to another
+    EXPECT_FALSE(work.finished);  // only for work left to another thread
   }
   EXPECT_EQ(runs, 3);
 }
@@ -48,7 +48,7 @@ TEST(TurnTest, WhatIsLeftRunsInOrder) {
   TestWork first;
   first.function = [&] {
     order.push_back(-1);
-    // As other threads would, while the turn is taken.
+    // As other threads would while the turn is taken.
     for (int i = 0; i < 5; ++i) {
       left[static_cast<size_t>(i)].function = [&order, i] {
         order.push_back(i);
@@ -90,7 +90,7 @@ TEST(TurnTest, ManyThreadsExcludeOneAnother) {
   constexpr int kThreads = 4;
   constexpr int kEntries = 5000;
   Turn turn;
-  // Touched in the turn alone, without atomics: ThreadSanitizer watches.
+  // Used only in the turn, without atomics: ThreadSanitizer checks that.
   int inside = 0;
   int64_t total = 0;
   std::vector<int> last(kThreads, -1);
@@ -103,7 +103,7 @@ TEST(TurnTest, ManyThreadsExcludeOneAnother) {
         TestWork work;
         work.function = [&] {
           EXPECT_EQ(++inside, 1);
-          // A thread's own come in their order.
+          // The entries of one thread come in order.
           EXPECT_EQ(last[static_cast<size_t>(t)], i - 1);
           last[static_cast<size_t>(t)] = i;
           ++total;

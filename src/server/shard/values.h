@@ -1,6 +1,6 @@
-// The values of a shard, or one of its slots, of one version. While somebody
-// sends them to a client they must not change, and an update makes a new
-// version in other memory.
+// One version of the values of a shard, or of one of its slots. While it is
+// being sent to a client it must not change; an update makes a new version in
+// other memory.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace capstan {
 
-// The bytes are touched in the shard's turn or through a lease; the count of
-// leases by anyone.
+// The bytes are used in the shard's turn or through a lease; the count of
+// leases by any thread.
 struct Values {
   Buffer memory;
   BudgetShare share;
@@ -24,7 +24,7 @@ struct Values {
   bool leased() const { return leases.load(std::memory_order_acquire) != 0; }
 };
 
-// Keeps a version as it is. Made in the shard's turn; given back anywhere.
+// Keeps a version unchanged. Made in the shard's turn; released on any thread.
 // Move-only.
 class Lease {
  public:

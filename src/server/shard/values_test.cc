@@ -42,7 +42,8 @@ TEST(ValuesTest, ALeaseKeepsThemAlive) {
   EXPECT_EQ(budget->used(), 0u);
 }
 
-// A reader elsewhere is done with the bytes before the writer sees that he is.
+// A reader on another thread is done with the bytes before the writer sees that
+// it is.
 TEST(ValuesTest, AWriterWaitsForReaders) {
   const std::shared_ptr<Values> values = Make(1024);
   for (int i = 0; i < 1000; ++i) {

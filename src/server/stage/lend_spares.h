@@ -1,4 +1,4 @@
-// Memory that a shard has to spare, for what is to be restored into it.
+// Lends a shard's spare memory to the values that are restored into it.
 #pragma once
 
 #include "base/async/task.h"
@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// Lends `staged`, which is for `shard`, what there is. Does nothing but the
-// first time.
+// Lends the spare memory of `shard` to `staged`, which is for that shard. Only
+// the first call does anything.
 Task<> LendSpares(Shard& shard, StagedShard& staged);
 
 }  // namespace capstan

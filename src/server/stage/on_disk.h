@@ -1,4 +1,4 @@
-// Work that blocks, such as on a disk, done where nobody waits for answers.
+// Runs blocking work, such as disk I/O, on a thread that serves no requests.
 #pragma once
 
 #include <asio/post.hpp>
@@ -13,9 +13,9 @@
 
 namespace capstan {
 
-// Runs `work` on `disk`, and goes on with its result on the executor of the
-// caller. Without one (an empty `disk`) it runs where it is called.
-// The thread of `disk` must be stopped before the caller's context goes.
+// Runs `work` on `disk` and resumes with its result on the executor of the
+// caller. If `disk` is empty, runs `work` where it is called. The thread of
+// `disk` must be stopped before the caller's context is destroyed.
 inline Task<absl::Status> OnDisk(Executor disk,
                                  std::function<absl::Status()> work) {
   if (!disk) co_return work();

@@ -113,7 +113,7 @@ absl::StatusOr<StagedShard::Parts> StagedShard::Take() {
   CAPSTAN_RETURN_IF_ERROR(CheckOpen());
   Parts taken;
   for (size_t part = 0; part < shard_.num_parts(); ++part) {
-    // One without rows had nothing staged.
+    // A part without rows had nothing staged.
     CAPSTAN_RETURN_IF_ERROR(MakeRoom(part, Fill::kNone));
     taken[part] = std::move(parts_[part].memory);
   }

@@ -1,4 +1,5 @@
-// What a shard is to hold after a restore, while it is put together.
+// The contents that a shard is to have after a restore, while they are
+// assembled.
 #pragma once
 
 #include <array>
@@ -14,9 +15,9 @@
 
 namespace capstan {
 
-// Thread-safe. Parts are as in Shard: 0 is the values, i the i-th slot. After
-// Take every call is Aborted, so that one that comes late cannot touch what the
-// shard holds by then.
+// Thread-safe. Parts are as in Shard: 0 is the values, i is slot i. After Take
+// every call returns Aborted, so that a late one cannot touch what the shard
+// holds by then.
 class StagedShard {
  public:
   explicit StagedShard(const Shard& shard)
@@ -26,34 +27,35 @@ class StagedShard {
   // The memory of all parts; null: none.
   using Parts = std::array<std::shared_ptr<Values>, kMaxParts>;
 
-  // True once, to who is to look for memory that the shard has to spare.
+  // True once, for the caller that is to look for spare memory of the shard.
   bool AsksForSpares();
-  // Such memory, for parts that have none yet.
+  // Spare memory, for parts that have none yet.
   void Lend(Parts spares);
 
-  // Before rows [begin, end) of `part` are written, which must be its own:
-  // makes room for the part, and forgets that the rows were there.
+  // Call before writing rows [begin, end) of `part`, which must be within it:
+  // allocates memory for the part, and marks the rows as missing.
   // ResourceExhausted if there is no memory.
   absl::Status BeginRows(size_t part, uint64_t begin, uint64_t end);
-  // Bytes of the part from `offset` on, in rows that were begun.
-  // InvalidArgument if they are no values of its type.
+  // Writes bytes of the part from `offset` on, in rows that were begun.
+  // InvalidArgument if they are not valid values of its type.
   absl::Status Write(size_t part, uint64_t offset, Bytes bytes);
-  // The same without a copy: `fill` puts the bytes where they belong, or fails.
-  // Others wait meanwhile. Not for bools, whose values nobody would look at.
+  // Write without a copy: `fill` puts the bytes in place, or fails. Other calls
+  // wait meanwhile. Not for bools, whose values would not be checked.
   absl::Status Fill(size_t part, uint64_t offset, size_t size,
                     const std::function<absl::Status(MutableBytes into)>& fill);
-  // The rows are there.
+  // Marks the rows as present.
   absl::Status EndRows(size_t part, uint64_t begin, uint64_t end);
 
-  // OK if all rows of the values, and of the slots if these are wanted, are
-  // there. Else FailedPrecondition, naming the first that are not.
+  // OK if all rows of the values, and of the slots if `slots`, are present.
+  // Else FailedPrecondition, naming the first that are missing.
   absl::Status CheckWhole(bool slots) const;
-  // Gives the slots the values that they begin with, whatever was staged.
+  // Sets the slots to their initial values, whatever was staged.
   absl::Status ResetSlots();
 
-  // The memory of all parts. Whole before, or empty where the shard is.
+  // Takes the memory of all parts. CheckWhole must have returned OK, or the
+  // shard have no rows.
   absl::StatusOr<Parts> Take();
-  // Lets go of the memory.
+  // Frees the memory.
   void Close();
 
  private:
@@ -64,7 +66,7 @@ class StagedShard {
   absl::Status CheckOpen() const;
   absl::Status MakeRoom(size_t part, enum Fill fill);
 
-  // A later map may drop the shard before this is gone.
+  // A later map may drop the shard before this object is destroyed.
   const std::shared_ptr<const Shard> owner_;
   const Shard& shard_;
   mutable std::mutex mutex_;

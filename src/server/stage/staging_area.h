@@ -13,33 +13,34 @@
 
 namespace capstan {
 
-// Thread-safe. There is one restore at a time: another id takes its place.
+// Thread-safe. There is one restore at a time: another id replaces it.
 class StagingArea {
  public:
-  // What is staged for `shard`, made if there is nothing yet. Null if that
-  // restore was committed already. Unavailable while one is being committed,
-  // and after Close.
+  // What is staged for `shard`, created if there is nothing yet. Null if that
+  // restore was committed already. Unavailable while a restore is being
+  // committed, and after Close.
   absl::StatusOr<std::shared_ptr<StagedShard>> Open(uint64_t restore_id,
                                                     const Shard& shard);
 
-  // Begins to commit: EndCommit must follow, unless that was done already
-  // (false). Errors as of Open.
+  // Begins to commit: EndCommit must follow. False if the restore was committed
+  // already; EndCommit must then not follow. Errors as of Open.
   absl::StatusOr<bool> BeginCommit(uint64_t restore_id);
   // What is staged for `shard`; null if nothing is.
   std::shared_ptr<StagedShard> Find(const ShardKey& key);
-  // `done`: it is over, and nothing of it is left. Else as before.
+  // `done`: the restore was committed, and nothing of it is kept. Else
+  // everything is as before BeginCommit.
   void EndCommit(bool done);
 
-  // Forgets what is staged; 0: for whichever restore. Nothing if another one
-  // is, or it is being committed.
+  // Drops what is staged for the restore; 0: for any restore. Does nothing if
+  // another one is staged or it is being committed.
   void Drop(uint64_t restore_id);
-  // Lets go of all for good, with the generation.
+  // Releases everything for good; the generation has ended.
   void Close();
 
  private:
   using Shards = std::map<ShardKey, std::shared_ptr<StagedShard>>;
   absl::Status CheckFree() const;
-  // What is to be closed without the lock.
+  // Returns the shards to be closed without the lock.
   [[nodiscard]] Shards Clear();
   static void CloseAll(const Shards& shards);
 
