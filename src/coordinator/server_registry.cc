@@ -10,8 +10,6 @@
 
 namespace capstan {
 
-namespace {}  // namespace
-
 ServerRegistry::ServerRegistry(std::function<bool(uint32_t)> serves,
                                Duration timeout)
     : serves_(std::move(serves)), timeout_(timeout) {}

@@ -12,9 +12,9 @@
 namespace capstan {
 
 // OK if `operation` with `operands` of `dtype` is valid for all values that it
-// may be applied to: it is not a gradient, bools are only set, integers are not
-// divided by 0. Otherwise InvalidArgument, with the index of the offending
-// operand.
+// may be applied to: bools are only set, integers are not divided by 0.
+// Otherwise InvalidArgument, with the index of the offending operand. Gradients
+// are for the optimizer to check: Internal.
 absl::Status CheckOperands(DType dtype, Operation operation, Bytes operands);
 
 }  // namespace capstan
