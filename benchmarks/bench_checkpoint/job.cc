@@ -66,7 +66,7 @@ absl::Status RunJob(const std::string& checkpoint_root,
       EnvironmentOf(cluster, TaskId::Parse("chief/0"), checkpoint_root));
   const Workload workload(program);
   const int code = program.Run([&](Cluster& tasks) {
-    // A queue that is soon empty when nothing more is scheduled.
+    // A short queue, so that it drains soon after scheduling stops.
     ClusterCoordinator coordinator(tasks, {.queue_capacity = 16});
     RunningJob job{coordinator, workload, servers};
     body(job);

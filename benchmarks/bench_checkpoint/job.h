@@ -23,12 +23,12 @@ struct RunningJob {
   std::vector<pid_t> servers;
 };
 
-// Runs `body` in a job of kServers and kWorkers. The servers see the directory
-// `checkpoint_root`, unless it is empty.
+// Runs `body` in a job of kServers and kWorkers. The servers can access the
+// directory `checkpoint_root`, unless it is empty.
 absl::Status RunJob(const std::string& checkpoint_root,
                     const std::function<void(RunningJob&)>& body);
 
-// What a child does: a task until the job ends.
+// What a child process runs: one task, until the job ends.
 absl::Status RunTask(const std::string& cluster, const std::string& task,
                      const std::string& checkpoint_root);
 

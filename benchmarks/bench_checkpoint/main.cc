@@ -1,31 +1,32 @@
-// What does a checkpoint cost a training, and how close are its files to the
+// What does a checkpoint cost training, and how close do its files come to the
 // speed of the disk?
 //
 //   bench_checkpoint --json FILE [--only shared,stream] [--rounds 3]
 //                    [--directory DIR]
 //
-// Two servers that hold 1 GiB (rows and dense variables, with Adam's slots) and
-// two workers, each a process, with a coordinator in this one. shared: the
-// servers see the directory, and write and read it themselves; stream: they do
-// not, and all goes through the coordinator. Figures are medians of the rounds;
-// references are timed in the same rounds, in turns who is first.
-//   pause_ratio       time that nothing may run, after what ran has ended / a
-//                     memcpy of as many bytes by one thread
-//   stall_ratio       the longest time without the end of a step, from Save to
-//                     the end of writing, the drain and the copies that updates
-//                     make of what is being written included / the same memcpy
+// Two servers hold 1 GiB (rows and dense variables, with Adam's slots); they
+// and two workers each run in a process, with the coordinator in this one.
+// shared: the servers can access the directory, and write and read it
+// themselves; stream: they cannot, and everything goes through the coordinator.
+// Figures are medians of the rounds; references are timed in the same rounds,
+// alternating who is first.
+//   pause_ratio       time during which nothing may run, after running work has
+//                     ended / a memcpy of as many bytes by one thread
+//   stall_ratio       the longest time without a finished step, from Save to
+//                     the end of writing, including the drain and the copies
+//                     that updates make of what is written / the same memcpy
 //   background_ratio  steps/s from Save's return to Wait's / without a save,
 //                     right before and after
 //   memory_ratio      peak resident memory of a server from Save to the end of
-//                     writing, while training goes on / what it saves
+//                     writing, during training / what it saves
 //   write_ratio       write() and fsync() of as many bytes to two files at once
-//                     / Save's return to Wait's, while nothing trains
-//   read_ratio        read() of both files at once into memory that was touched
-//                     before / Restore; the files are in the page cache
-//   read_new_ratio    the same, into memory that the kernel has yet to give and
-//                     to clear, as that of a server's first restore is
+//                     / Save's return to Wait's, without training
+//   read_ratio        read() of both files at once into memory already touched
+//                     / Restore; the files are in the page cache
+//   read_new_ratio    the same, into memory that the kernel has yet to supply
+//                     and clear, as in a server's first restore
 //   cold_read_ratio   read_ratio when the files are not in the page cache
-//   verify_ms         what a save takes longer if an old one is to be removed
+//   verify_ms         how much longer a save takes if it must remove an old one
 // Files go to a new directory in DIR, or beside this program, and are removed.
 #include <stdlib.h>
 

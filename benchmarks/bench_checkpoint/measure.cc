@@ -13,10 +13,10 @@
 namespace capstan::bench {
 namespace {
 
-// What a file has besides the state: its header.
+// A file's size beyond the state: its header.
 constexpr std::uint64_t kRoom = 1 << 20;
 
-// The median of the quotients of neighbours.
+// The median of the ratios of neighbouring samples.
 double Ratio(const Figures::Samples& above, const Figures::Samples& below) {
   Figures::Samples ratios;
   for (size_t i = 0; i < above.size(); ++i) {
@@ -40,8 +40,8 @@ class Lines {
   Lines(std::string prefix, Report& report)
       : prefix_(std::move(prefix)), report_(report) {}
 
-  // `ratio` is ours over the reference, or the reverse: more is better for all
-  // but pauses. Times are in seconds, and shown in milliseconds.
+  // `ratio` is ours over the reference, or the reverse: more is better except
+  // for pauses. Times are given in seconds and shown in milliseconds.
   void Time(const std::string& name, const std::string& key, double ours) {
     report_.Set(absl::StrCat(prefix_, ".", key, "_ms"), 1e3 * ours);
     report_.PrintRow(name, "ms", 1e3 * ours);
@@ -121,7 +121,7 @@ absl::Status MeasureCheckpoints(const std::string& directory, bool stream,
   Figures figures;
   CAPSTAN_RETURN_IF_ERROR(RunJob(stream ? "" : directory, [&](RunningJob& job) {
     job.coordinator.CreateVariables(SavedVariables());
-    // Nothing is removed behind a save, as this would verify it first.
+    // Keep all checkpoints: removing one would verify the new one first.
     CheckpointManager checkpoints(job.coordinator, directory + "/saved",
                                   {.max_to_keep = 0});
     Bench bench{.job = job,

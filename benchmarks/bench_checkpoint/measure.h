@@ -14,17 +14,17 @@
 
 namespace capstan::bench {
 
-// What is there to measure with.
+// What the experiments use.
 struct Bench {
   RunningJob& job;
   CheckpointManager& checkpoints;
   PerWorker<Gradients> gradients;
-  std::string plain_directory;  // on the same disk
-  Buffer memory;                // of the references, as large as the state
+  std::string plain_directory;  // on the same disk as the checkpoints
+  Buffer memory;                // for the references, as large as the state
   Buffer other_memory;
 };
 
-// One figure for each round. Times are in seconds.
+// One sample per round. Times are in seconds.
 struct Figures {
   using Samples = std::vector<double>;
   Samples memcpy_time;
@@ -41,16 +41,17 @@ struct Figures {
 std::vector<PlainFile> FilesOf(const CheckpointManager& checkpoints,
                                const std::string& name, Buffer& memory);
 
-// Nothing trains: how long the files take, ours and plain ones, in the order
-// that `ours_first` says.
+// Without training: how long writing the files takes, ours and plain ones, in
+// the order given by `ours_first`.
 void MeasureWrite(Bench& bench, bool ours_first, Figures& figures);
-// Saves while training goes on: what it costs it, and the memory.
+// Saves during training: the cost to training, and the memory.
 void MeasureSaveBesideTraining(Bench& bench, Figures& figures);
-// Of the newest checkpoint: from the page cache, and from the disk.
+// For the newest checkpoint: from the page cache, and from the disk.
 void MeasureRestore(Bench& bench, bool ours_first, Figures& figures);
 
-// Everything, in a job of its own: with a directory that the servers see, or
-// with `stream` none. Files go below `directory`. Keys begin with `prefix`.
+// All experiments, in a separate job: with a directory that the servers can
+// access, or with `stream` without one. Files go below `directory`. Keys start
+// with `prefix`.
 absl::Status MeasureCheckpoints(const std::string& directory, bool stream,
                                 int rounds, const std::string& prefix,
                                 Report& report);

@@ -1,4 +1,4 @@
-// The largest resident memory that another process has had. Linux alone.
+// The peak resident memory of another process. Linux only.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace capstan::bench {
 
-// From now on. The process must be this user's.
+// Starts a new measurement. The process must be this user's.
 absl::Status ResetPeakMemory(pid_t process);
 // In bytes.
 absl::StatusOr<std::uint64_t> PeakMemory(pid_t process);

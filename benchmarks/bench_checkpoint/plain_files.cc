@@ -87,7 +87,7 @@ double CopyPlain(MutableBytes to, Bytes from) {
 absl::Status ForgetCached(const std::string& path) {
   const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return Failed("open", path);
-  // It returns what went wrong, and leaves errno alone.
+  // posix_fadvise returns its error and leaves errno unchanged.
   errno = posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   if (errno != 0) return Failed("forget", path);
   return absl::OkStatus();

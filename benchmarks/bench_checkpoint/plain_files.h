@@ -1,5 +1,6 @@
-// The limit: system calls with nothing above them, as many files at once as
-// there are servers, a thread for each. Functions block; errors name the file.
+// The limit: system calls with nothing above them, on as many files at once as
+// there are servers, with one thread each. Functions block; errors name the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +13,27 @@
 
 namespace capstan::bench {
 
-// A file, and the memory that it is written from or read into, all of it.
+// A file, and the memory to write to it or to fill from it.
 struct PlainFile {
   std::string path;
   MutableBytes memory;
 };
 
-// The seconds that it takes to write all, which must not exist, in pieces of
-// 4 MiB, and to sync and close them.
+// Writes all files, which must not exist, in pieces of 4 MiB, syncs and closes
+// them. Returns the seconds it takes.
 absl::StatusOr<double> WritePlain(std::span<const PlainFile> files);
-// The seconds that it takes to read all, in pieces of 4 MiB.
+// Reads all files in pieces of 4 MiB. Returns the seconds it takes.
 absl::StatusOr<double> ReadPlain(std::span<const PlainFile> files);
 
-// The seconds that one thread takes to copy.
+// The seconds that one thread needs to copy `from`.
 double CopyPlain(MutableBytes to, Bytes from);
 
-// Lets the page cache forget the file, which was synced.
+// Drops the file, which must be synced, from the page cache.
 absl::Status ForgetCached(const std::string& path);
-// Waits until nothing is left to be written on the file system of `directory`,
-// so that what is timed next does not wait for what was written before.
+// Waits until the file system of `directory` has no pending writes, so that
+// they do not slow down what is timed next.
 absl::Status SettleDisk(const std::string& directory);
-// "ext4"; the magic number of one that is not known.
+// "ext4"; the magic number of an unknown file system.
 std::string FileSystemName(const std::string& directory);
 
 }  // namespace capstan::bench

@@ -24,7 +24,7 @@ double TimeRestore(Bench& bench) {
   return Seconds(start);
 }
 
-// Into memory that the kernel has yet to give, as that of a restore is.
+// Into memory that the kernel has yet to supply, as in a restore.
 double TimeReadNew(std::vector<PlainFile> files) {
   std::vector<Buffer> memory;
   for (PlainFile& file : files) {
@@ -67,7 +67,7 @@ void MeasureRestore(Bench& bench, bool ours_first, Figures& figures) {
   };
   if (!ours_first) std::reverse(cases.begin(), cases.end());
   for (const Case& one : cases) {
-    // What is timed finds all of the files in the page cache, or nothing.
+    // All of the files are in the page cache, or none of them.
     for (const PlainFile& file : files) {
       if (one.cold) ThrowIfError(ForgetCached(file.path));
     }
@@ -75,7 +75,7 @@ void MeasureRestore(Bench& bench, bool ours_first, Figures& figures) {
     ReserveMemory();
     one.samples->push_back(one.time());
   }
-  // In the cache, as after a save.
+  // Into the page cache, as after a save.
   ThrowIfError(ReadPlain(files).status());
   figures.verify_time.push_back(TimeVerify(bench));
 }

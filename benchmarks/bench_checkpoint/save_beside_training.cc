@@ -11,9 +11,9 @@
 namespace capstan::bench {
 namespace {
 
-// The first steps make memory and connections.
+// The first steps allocate memory and connect.
 constexpr std::chrono::seconds kWarmUp(1);
-// About as long as the files take, before and after.
+// Before and after, about as long as writing the files takes.
 constexpr std::chrono::seconds kNormal(3);
 
 double Seconds(std::chrono::nanoseconds time) {
@@ -24,7 +24,7 @@ void ResetPeaks(const RunningJob& job) {
   for (const pid_t server : job.servers) ThrowIfError(ResetPeakMemory(server));
 }
 
-// The worst server's, over what it has saved.
+// The worst server's peak, relative to what it has saved.
 double PeakRatio(const RunningJob& job, const std::vector<PlainFile>& files) {
   double worst = 0;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -38,7 +38,7 @@ double PeakRatio(const RunningJob& job, const std::vector<PlainFile>& files) {
 }  // namespace
 
 void MeasureSaveBesideTraining(Bench& bench, Figures& figures) {
-  // Of this very size, whichever was saved last.
+  // Every checkpoint has the same size, so any will do.
   const std::vector<PlainFile> files = FilesOf(
       bench.checkpoints, bench.checkpoints.latest().value(), bench.memory);
   ThrowIfError(SettleDisk(bench.plain_directory));

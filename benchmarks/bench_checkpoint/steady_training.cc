@@ -24,7 +24,7 @@ StepMeter::Reading StepMeter::Take() {
   reading.longest_gap = Seconds(std::max(longest_, now - last_)).count();
   steps_ = 0;
   begin_ = now;
-  // A gap that has begun before counts from its beginning.
+  // A gap that is still open counts from its beginning next time.
   longest_ = {};
   return reading;
 }

@@ -1,4 +1,4 @@
-// A training that goes on until it is stopped, and how fast it is.
+// Training that continues until it is stopped, and its speed.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,17 @@
 
 namespace capstan::bench {
 
-// Counts the steps that end, and the longest time without one. Thread-safe.
+// Counts finished steps, and measures the longest gap between them.
+// Thread-safe.
 class StepMeter {
  public:
   void Note();
 
   struct Reading {
     double per_second = 0;
-    double longest_gap = 0;  // in seconds, that which is not over included
+    double longest_gap = 0;  // in seconds, including the current gap
   };
-  // Since the last one, or the beginning.
+  // Since the last Take, or since construction.
   Reading Take();
 
  private:
@@ -34,20 +35,20 @@ class StepMeter {
   SteadyClock::duration longest_{};
 };
 
-// Begins at once. The coordinator's queue must be bounded, so that it ends soon
-// after it is told to.
+// Starts immediately. The coordinator's queue must be bounded, so that training
+// ends soon after it is told to.
 class SteadyTraining {
  public:
   SteadyTraining(const ClusterCoordinator& coordinator,
                  const Workload& workload,
                  const PerWorker<Gradients>& gradients);
-  // Stops, if Stop was not called.
+  // Calls Stop, unless it was called.
   ~SteadyTraining();
   SteadyTraining(const SteadyTraining&) = delete;
   SteadyTraining& operator=(const SteadyTraining&) = delete;
 
   StepMeter& meter() { return *meter_; }
-  // Until the last step has ended. Throws what a step has failed with.
+  // Blocks until the last step has ended. Throws the error of a failed step.
   void Stop();
 
  private:

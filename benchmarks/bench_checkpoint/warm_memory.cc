@@ -7,7 +7,7 @@
 namespace capstan::bench {
 
 Buffer ReserveMemory() {
-  // A second version of the state, its files, and half of that to spare.
+  // A second version of the state, its files, and half as much again to spare.
   return ValueOrThrow(TouchedMemory(3 * kStateBytes));
 }
 

@@ -13,7 +13,8 @@ struct Table {
 };
 constexpr Table kTables[] = {{"users", 4'000'000}, {"items", 1'395'733}};
 constexpr std::int64_t kWidth = 16;
-// Of each table, in a step: 26 columns of 512 examples are as many in both.
+// Per table and step: 26 columns of 512 examples give this many in both
+// together.
 constexpr std::int64_t kRowsPerStep = 6'656;
 
 std::vector<VariableSpec> DenseVariables() {
@@ -22,7 +23,7 @@ std::vector<VariableSpec> DenseVariables() {
           {.name = "bias", .shape = {1024}}};
 }
 
-// Small, and not all alike.
+// Small, and not all equal.
 Tensor Gradient(const Shape& shape) {
   Tensor gradient = Tensor::Uninitialized(DType::kF32, shape);
   std::minstd_rand random(1);

@@ -1,4 +1,4 @@
-// What is saved, and the training that goes on beside it.
+// What is saved, and the training that runs meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace capstan::bench {
 
 // Two tables of rows and three dense variables, each with Adam: values and two
-// slots together are 1 GiB, but for 64 bytes.
+// slots together are 64 bytes short of 1 GiB.
 std::vector<VariableSpec> SavedVariables();
 inline constexpr std::uint64_t kStateBytes = (std::uint64_t{1} << 30) - 64;
 
-// The gradients that a worker sends, step after step.
+// The gradients that a worker sends in every step.
 struct Gradients {
   std::vector<VariableUpdate> dense;
-  Tensor rows;  // of either table
+  Tensor rows;  // for either table
 };
 
 struct Workload {
@@ -25,7 +25,7 @@ struct Workload {
 
   Resource<Gradients> gradients;
   // Reads the dense variables and random rows of both tables, and sends
-  // gradients for all that it has read, in one update.
+  // gradients for everything it has read in one update.
   Function<void, PerWorker<Gradients>> step;
 };
 

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kCsvBatch = 512;
 
-// What a loop over the text costs that does nothing but turn its numbers into
-// floats. Fields from `words` on are no numbers, and gone past. Returns the
-// sum, so that it cannot be left out.
+// The cost of a loop over the text that only parses its numbers into floats.
+// Skips fields from `words` on, which are not numbers. Returns the sum, so that
+// the loop cannot be optimized away.
 float WalkBare(const std::string& text, char delimiter, std::size_t columns,
                std::size_t words) {
   const char* p = text.data();
@@ -38,7 +38,7 @@ float WalkBare(const std::string& text, char delimiter, std::size_t columns,
   return sum;
 }
 
-// Reads all batches and returns how many rows there were.
+// Reads all batches and returns the number of rows.
 std::int64_t ReadRows(const Dataset& dataset, const char* column) {
   std::int64_t rows = 0;
   const Dataset::Source next = dataset.Open();

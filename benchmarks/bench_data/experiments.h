@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// `directory` is for files of the experiment's own.
+// `directory` is for files of the experiment.
 absl::Status MeasureCsv(const std::string& directory, int rounds,
                         Report& report);
 absl::Status MeasureIdx(const std::string& directory, int rounds,

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-constexpr int kMissing = 5;  // one of so many
+constexpr int kMissing = 5;  // one in this many
 
 void AppendBig(std::uint32_t value, std::string& to) {
   for (int shift = 24; shift >= 0; shift -= 8) {

@@ -1,13 +1,13 @@
-// Files to be read, the same in every run.
+// Input files, identical in every run.
 #pragma once
 
 #include <string>
 
 namespace capstan {
 
-// The text of `rows` lines. Numeric: 16 columns under a header, of which four
-// hold small integers and the others decimals. Criteo: a label, 13 numbers and
-// 26 categories of 8 hexadecimal digits, a fifth of each missing.
+// The text of `rows` lines. Numeric: 16 columns under a header, four of them
+// small integers and the others decimals. Criteo: a label, 13 numbers and 26
+// categories of 8 hexadecimal digits, with a fifth of each missing.
 std::string NumericCsv(int rows);
 std::string CriteoTsv(int rows);
 

@@ -19,7 +19,7 @@ constexpr std::size_t kImage = 28 * 28;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kBatches = kRows / kBatch;
 
-// Copies random rows into batches, and does nothing else.
+// Only copies random rows into batches.
 void GatherBare(const std::string& images, const std::string& labels,
                 const std::vector<std::size_t>& order) {
   for (std::size_t b = 0; b < kBatches; ++b) {

@@ -2,14 +2,14 @@
 //
 //   bench_data --json FILE [--only csv,idx] [--rounds 9]
 //
-// Each figure is the median of so many rounds, in each of which ours and its
-// reference are timed one right after the other, with one thread. Ratios are
-// ours / bare, of rows or batches per second. Files are in the page cache.
+// Each figure is the median of `rounds` rounds, each of which times ours and
+// its reference one right after the other, with one thread. Ratios are ours /
+// bare, of rows or batches per second. Files are in the page cache.
 //   csv  csv_ratio: Csv and Batch(512) of a file with 16 columns of numbers /
 //        a loop over the same text in memory that calls fast_float::from_chars
 //        for each number;
-//        csv_ratio_criteo: the same of a file like Criteo's, with logarithms
-//        of 13 numbers and 26 hashed categories, which the loop only goes past
+//        csv_ratio_criteo: the same for a file like Criteo's, with logarithms
+//        of 13 numbers and 26 hashed categories, which the loop only skips
 //   idx  idx_ratio: Idx, Shuffle(10,000) and Batch(64) of 60,000 images / a
 //        loop that copies as many rows in a random order into new tensors;
 //        idx_table_ratio: the same batches by number (ExampleTable)

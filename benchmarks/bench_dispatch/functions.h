@@ -11,7 +11,7 @@ struct BenchFunctions {
   explicit BenchFunctions(Definitions& definitions);
 
   Function<void> nothing;
-  // Computes for so many microseconds; returns which worker it was.
+  // Computes for this many microseconds; returns the worker's index.
   Function<int, std::int64_t> compute;
   // Waits until it is cancelled.
   Function<void> wait;

@@ -118,7 +118,7 @@ absl::Status RunTasks(const std::string& cluster, const std::string& roles) {
         try {
           task->Join();
         } catch (const Error&) {
-          // The coordinator is gone: so is the benchmark.
+          // The coordinator is gone, so the benchmark is over.
         }
       });
     }

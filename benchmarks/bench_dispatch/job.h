@@ -18,16 +18,16 @@ namespace capstan {
 
 class BenchJob {
  public:
-  // A job of one server and `workers`, each a process of its own or, with
+  // A job of one server and `workers`, each a separate process or, with
   // `threads`, all in one.
   static absl::StatusOr<std::unique_ptr<BenchJob>> Start(int workers,
                                                          bool threads);
 
-  // What is measured, as the body of the program.
+  // The code to measure, as the body of the program.
   using Body = std::function<void(ClusterCoordinator&, BenchFunctions&)>;
   absl::Status Run(const CoordinatorOptions& options, const Body& body);
 
-  // Kills the process of a worker, and starts it again.
+  // Kills the process of a worker, and restarts it.
   absl::Status Kill(int worker);
   absl::Status Restart(int worker);
 
@@ -41,8 +41,8 @@ class BenchJob {
   std::vector<std::unique_ptr<ChildProcess>> processes_;  // workers first
 };
 
-// What the children do: the tasks of `roles` ("worker/0,worker/1") until the
-// job ends.
+// What the child processes run: the tasks of `roles` ("worker/0,worker/1"),
+// until the job ends.
 absl::Status RunTasks(const std::string& cluster, const std::string& roles);
 
 }  // namespace capstan

@@ -27,7 +27,7 @@ double Milliseconds(SteadyClock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-// The longest time in [begin, end) without a closure of a worker's.
+// The longest time in [begin, end) in which a worker finished no closure.
 double LongestGap(const Times& times, SteadyClock::time_point begin,
                   SteadyClock::time_point end) {
   SteadyClock::time_point last = begin;
@@ -91,7 +91,7 @@ absl::StatusOr<Loss> LoseOne() {
     if (i == kVictim) {
       const auto back = std::find_if(
           mine.begin(), mine.end(), [&](SteadyClock::time_point time) {
-            // Answers that were on their way do not count.
+            // Answers that were in flight do not count.
             return time > killed + std::chrono::milliseconds(20);
           });
       loss.back_ms = Milliseconds((back == mine.end() ? end : *back) - killed);

@@ -3,21 +3,21 @@
 //
 //   bench_dispatch --json FILE [--only speed,scaling,...] [--rounds 5]
 //
-// Workers are processes that talk over TCP on one machine, where not said
-// otherwise, with a coordinator in this one; figures are medians.
+// Unless noted, workers are processes that talk over TCP on one machine, with
+// the coordinator in this one; figures are medians.
 //   speed    closures_per_second: functions that do nothing, through 4 workers,
 //            from the first Schedule to the end of Join;
-//            closure_rtt_us: Schedule and Fetch of one at a time;
+//            closure_rtt_us: Schedule and Fetch, one at a time;
 //            closure_rtt_ratio: that / the round trip of a bare socket with as
-//            many bytes, timed right after it
-//   scaling  scaling_4_to_64: closures/s with 64 workers / with 4; the workers
-//            of either are in one process, each with threads and connections of
-//            its own
-//   memory   queued_262144_mb: what as many queued closures, and the handles of
-//            their results, take in the coordinator
-//   loss     4 workers compute for 1 ms at a time, one is killed and started
-//            again: stall_others_ms, by how much the longest gap between two
-//            results of another worker is longer after than before;
+//            many bytes, timed right afterwards
+//   scaling  scaling_4_to_64: closures/s with 64 workers / with 4; in both
+//            cases the workers are in one process, each with its own threads
+//            and connections
+//   memory   queued_262144_mb: the memory in the coordinator of that many
+//            queued closures and the handles of their results
+//   loss     4 workers compute for 1 ms at a time, one is killed and restarted:
+//            stall_others_ms, by how much the longest gap between two results
+//            of another worker is longer after than before;
 //            worker_back_ms, until the killed one delivers again
 #include <string>
 

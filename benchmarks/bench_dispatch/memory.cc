@@ -16,7 +16,7 @@ absl::Status MeasureMemory(Report& report) {
   CAPSTAN_RETURN_IF_ERROR((*job)->Run(
       CoordinatorOptions(),
       [&](ClusterCoordinator& coordinator, BenchFunctions& functions) {
-        // The workers have their hands full.
+        // Keeps the workers fully busy.
         std::vector<RemoteValue<void>> busy;
         for (int i = 0; i < 12; ++i) {
           busy.push_back(coordinator.Schedule(functions.wait));

@@ -16,14 +16,14 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kMany = 60'000;
 constexpr int kAlone = 2'000;
-// What a request has beyond its head, and an answer.
+// The bytes of a request, or an answer, beyond its header.
 constexpr uint64_t kBytes = 32;
 
 double Seconds(SteadyClock::time_point since) {
   return std::chrono::duration<double>(SteadyClock::now() - since).count();
 }
 
-// Null closures per second, with as many in flight as there may be.
+// Null closures per second, with as many in flight as allowed.
 double Rate(ClusterCoordinator& coordinator, BenchFunctions& functions) {
   const auto start = SteadyClock::now();
   for (int i = 0; i < kMany; ++i) coordinator.Schedule(functions.nothing);
@@ -31,7 +31,7 @@ double Rate(ClusterCoordinator& coordinator, BenchFunctions& functions) {
   return kMany / Seconds(start);
 }
 
-// Seconds for a closure when there is no other.
+// Seconds per closure when only one is in flight.
 double Alone(ClusterCoordinator& coordinator, BenchFunctions& functions) {
   const auto start = SteadyClock::now();
   for (int i = 0; i < kAlone; ++i) {

@@ -20,13 +20,13 @@
 namespace capstan {
 namespace {
 
-// What the calls work on. Touched by the polling thread alone.
+// The buffers of the calls. Used by the polling thread only.
 struct Memory {
   Buffer source;
   Buffer piece;
 };
 
-// Copies the bytes of a push to the piece at hand, as the others do.
+// Copies the bytes of a push into `piece`, as the other contenders do.
 void Receive(const grpc::ByteBuffer& buffer, Buffer& piece) {
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok()) return;
@@ -60,7 +60,7 @@ class Call {
     service_.RequestCall(&context_, &stream_, &queue_, &queue_, this);
   }
 
-  // Goes on after the queue returned this call.
+  // Continues after the queue has returned this call.
   void Advance(bool ok) {
     if (!ok || state_ == State::kAnswered) {
       delete this;

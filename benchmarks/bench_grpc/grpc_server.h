@@ -1,5 +1,5 @@
 // The answering side of bench_grpc: raw byte buffers through gRPC's generic
-// asynchronous service, its fastest way (no protobuf, one polling thread).
+// asynchronous service, its fastest mode (no protobuf, one polling thread).
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace capstan {
 
-// The methods of the benchmark; a pull's request is the size as 8 bytes.
+// The methods of the benchmark; a pull's request is the size, as 8 bytes.
 inline constexpr char kGrpcEcho[] = "/bench/Echo";
 inline constexpr char kGrpcPull[] = "/bench/Pull";
 inline constexpr char kGrpcPush[] = "/bench/Push";
 
-// Listens on `address`, calls ReportReady with the address, and serves for
-// ever. Returns only if something fails.
+// Listens on `address`, calls ReportReady with the address, and serves forever.
+// Returns only if something fails.
 absl::Status ServeGrpc(const std::string& address);
 
 }  // namespace capstan

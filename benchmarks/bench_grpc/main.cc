@@ -1,4 +1,4 @@
-// Measures gRPC with raw byte buffers beside bare sockets: the numbers of
+// Measures gRPC with raw byte buffers next to bare sockets: the numbers of
 // docs/decisions/001-own-wire.md.
 //
 //   bench_grpc --json FILE [--transports tcp,unix] [--rounds 9]

@@ -13,7 +13,7 @@ absl::Status MeasureBalance(Report& report) {
   std::vector<VariableSpec> specs(51);
   for (size_t i = 0; i < specs.size(); ++i) {
     specs[i].name = absl::StrCat("v", i);
-    // 100 MB, and small ones of 4 to 200 KB.
+    // One of 100 MB, and small ones of 4 to 200 KB.
     specs[i].shape = {i == 0 ? 25'000'000 : static_cast<int64_t>(i) * 1'000};
   }
   const absl::StatusOr<ShardMap> empty = ShardMap::Make(1, 0, kServers, {});

@@ -93,7 +93,7 @@ absl::Status MeasureDense(StoreClient& client, Contender& bare, int rounds,
       if (!times.ok()) return times.status();
       const std::string verb = push ? "push" : "pull";
       if (size.bytes <= 4 << 10) {
-        // As a time, since that is what matters of it: ours / bare.
+        // Reported as a ratio of times, because time matters here: ours / bare.
         const double ratio = 1 / times->ratio;
         report.Set(absl::StrCat("small_", verb, "_us"), times->ours * 1e6);
         report.Set(absl::StrCat("small_", verb, "_rtt_ratio"), ratio);

@@ -1,4 +1,4 @@
-// What bench_store measures; main.cc says what the figures are called.
+// What bench_store measures; main.cc names the figures.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace capstan {
 
-// Pull and push of whole variables, beside bare sockets.
+// Pull and push of whole variables, next to bare sockets.
 absl::Status MeasureDense(StoreClient& client, Contender& bare, int rounds,
                           Report& report);
 
-// A thousand small variables beside one that is as large as all of them.
+// A thousand small variables next to one of the same total size.
 absl::Status MeasureManySmall(StoreClient& client, int rounds, Report& report);
 
-// Rows of tables, beside a gather in this process.
+// Rows of tables, next to a gather in this process.
 absl::Status MeasureRows(StoreClient& client, int rounds, Report& report);
 
-// Each optimizer's update of a large array, beside the machine's memory.
+// Each optimizer's update of a large array, next to the machine's memory speed.
 absl::Status MeasureKernels(int rounds, Report& report);
 
-// One server thread and two, in this process.
+// One server thread against two, in this process.
 absl::Status MeasureThreads(int rounds, Report& report);
 
 // How evenly a model is spread over four servers.

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// Such that the arrays of an optimizer do not fit the largest cache.
+// Large enough that an optimizer's arrays exceed the largest cache.
 constexpr size_t kElements = 64 << 20;
 constexpr uint64_t kBytes = kElements * sizeof(float);
 
@@ -60,9 +60,9 @@ class Arrays {
   std::vector<Buffer> memory_;
 };
 
-// The memory's speed, in bytes per second: the best of the loops of STREAM and
-// of updates in place of one array and of three, by the bytes that they name (a
-// write counts once).
+// The memory's speed, in bytes per second: the best of the STREAM loops and of
+// updates in place of one array and of three. Counts the bytes that the loops
+// name (a write counts once).
 double MemoryBytesPerSecond(Arrays& arrays) {
   float* __restrict a = arrays[0];
   float* __restrict b = arrays[1];

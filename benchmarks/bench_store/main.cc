@@ -2,9 +2,9 @@
 //
 //   bench_store --json FILE [--only dense,rows,...] [--rounds 9]
 //
-// Each figure is the median of so many rounds, in each of which ours and its
-// reference are timed one right after the other. Server and client are two
-// processes that talk over TCP on one machine, where not said otherwise.
+// Each figure is the median of `rounds` rounds, each of which times ours and
+// its reference one right after the other. Unless noted, server and client are
+// two processes that talk over TCP on one machine.
 //   dense    dense_pull_ratio, dense_push_ratio (SGD) of 64 MiB, _1m_ of 1 MiB:
 //            our GB/s / that of bare sockets of the same shape;
 //            small_pull_rtt_ratio, small_push_rtt_ratio: our time for 4 KiB /

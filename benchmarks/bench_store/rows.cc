@@ -17,13 +17,13 @@ namespace {
 constexpr int64_t kColumns = 16;
 constexpr size_t kRowBytes = kColumns * sizeof(float);
 constexpr size_t kBatch = 13'312;
-constexpr int kBatches = 24;   // of different ids, in one round
-constexpr int kInFlight = 4;   // with several at once
+constexpr int kBatches = 24;   // with different ids, in one round
+constexpr int kInFlight = 4;   // when several are in flight
 constexpr size_t kAhead = 16;  // prefetched by the reference
 
 using Ids = std::vector<int64_t>;
 
-// New ones for each round: the same again would be in the caches.
+// New ids for each round: the same ones would be in the caches.
 std::vector<Ids> MakeBatches(int64_t rows, Random& random) {
   std::vector<Ids> batches(kBatches, Ids(kBatch));
   for (Ids& ids : batches) {
@@ -34,8 +34,8 @@ std::vector<Ids> MakeBatches(int64_t rows, Random& random) {
   return batches;
 }
 
-// The reference: one thread, the table in this process, in memory as a program
-// gets it (pages of 4 KiB).
+// The reference: one thread, with the table in this process, in ordinary memory
+// (4 KiB pages).
 double GatherHere(const std::vector<float>& table,
                   const std::vector<Ids>& batches, MutableBytes into) {
   const std::byte* rows = std::as_bytes(std::span(table)).data();
@@ -49,13 +49,13 @@ double GatherHere(const std::vector<float>& table,
         std::memcpy(into.data() + i * kRowBytes,
                     rows + static_cast<size_t>(ids[i]) * kRowBytes, kRowBytes);
       }
-      // As if somebody read it.
+      // Keeps the compiler from removing the copy.
       asm volatile("" : : "r"(into.data()) : "memory");
     }
   });
 }
 
-// Batches done through the client, several at once.
+// Runs batches through the client, several at once.
 class Pipeline {
  public:
   Pipeline(StoreClient& store, uint32_t variable, bool scatter,
@@ -154,7 +154,7 @@ absl::Status Measure(StoreClient& client, const std::string& key,
   return absl::OkStatus();
 }
 
-// All kinds on tables of `rows` rows; `prefix` is of the keys.
+// All kinds of access to tables of `rows` rows; `prefix` is that of the keys.
 absl::Status MeasureTables(StoreClient& client, int64_t rows,
                            const std::string& prefix, int rounds,
                            Report& report) {
@@ -175,7 +175,7 @@ absl::Status MeasureTables(StoreClient& client, int64_t rows,
     bool scatter;
     int in_flight;
   };
-  // Adagrad's is the one that counts.
+  // Of the scatters, Adagrad's is the one that counts.
   constexpr Case kCases[] = {
       {"gather", "gather", 0, false, 1},
       {"gather_pipelined", "gather, 4 at once", 0, false, kInFlight},

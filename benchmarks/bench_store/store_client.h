@@ -18,21 +18,20 @@
 
 namespace capstan {
 
-// Used from one thread, which is none of its own.
+// Used from one thread, not its own.
 class StoreClient {
  public:
-  // Of the one server at `address`. `clock` and `network` must outlive it.
+  // For the one server at `address`. `clock` and `network` must outlive it.
   StoreClient(Clock& clock, Network& network, const std::string& address);
   ~StoreClient();
 
-  // Replaces all variables by these, uncut.
+  // Replaces all variables with these, not partitioned.
   absl::Status Create(std::vector<VariableSpec> specs);
-  // Their ids, in the order of their creation.
+  // Their ids, in order of creation.
   const std::vector<uint32_t>& ids() const { return ids_; }
 
   ParameterClient& client() { return *client_; }
-  // A step that nobody had yet. On the client's thread, as the steps are
-  // counted there.
+  // A new step. Call it on the client's thread, which owns the counter.
   UpdateId NextStep() {
     return {.fence = {.generation = generation_, .term = 1}, .step = ++step_};
   }

@@ -1,5 +1,4 @@
-// The answering side of bench_store: a parameter server without anything
-// around it.
+// The answering side of bench_store: a parameter server with nothing around it.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@
 
 namespace capstan {
 
-// Who the two sides say they are.
+// The hello of either side.
 Hello StoreHello(std::string_view role);
 
 // Serves on TCP at `address` with `threads` threads, calls ReportReady with the
-// address, and goes on for ever. Returns only if something fails.
+// address, and runs forever. Returns only if something fails.
 absl::Status ServeStore(const std::string& address, int threads);
 
 }  // namespace capstan

@@ -24,15 +24,15 @@
 namespace capstan {
 namespace {
 
-// Work that the server does and the client hardly notices: gradients of a few
-// rows into a variable whose optimizer then goes over all of them (Adam with
-// exact moments). Each connection has a variable of its own.
+// Work that is heavy for the server and light for the client: gradients of a
+// few rows into a variable whose optimizer then updates all rows (Adam with
+// exact moments). Each connection has its own variable.
 constexpr int kClients = 4;
 constexpr int64_t kRows = 1 << 14;
 constexpr int64_t kRowElements = 16;
 constexpr int kUpdates = 40;
 
-// A server with so many threads, and clients that share one.
+// A server with `threads` threads, and clients that share one thread.
 class Job {
  public:
   explicit Job(int threads) : service_(clock_, StoreOptions(), probe_) {
@@ -69,7 +69,7 @@ class Job {
     return RunOn(client_thread_.executor(), Install(*map));
   }
 
-  // The seconds that all updates of all clients take.
+  // The seconds for all updates of all clients.
   absl::StatusOr<double> Run() {
     return RunOn(client_thread_.executor(), RunAll());
   }

@@ -1,5 +1,5 @@
-// Two things timed side by side, in turns, so that a busy machine disturbs
-// both alike.
+// Times two things side by side, in turns, so that a busy machine disturbs both
+// equally.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@
 
 namespace capstan {
 
-// Seconds that something took, or why it failed.
+// Returns the seconds that something took, or why it failed.
 using Timed = std::function<absl::StatusOr<double>()>;
 
 struct SideBySide {
   double ours = 0;  // the medians of the seconds
   double bare = 0;
-  double ratio = 0;  // the median of bare / ours: how much of the limit it is
+  double ratio = 0;  // the median of bare / ours: the share of the limit
 };
 
-// Runs both `rounds` times, and once before that is not counted.
+// Runs both `rounds` times, after one warm-up run that does not count.
 absl::StatusOr<SideBySide> TimeSideBySide(int rounds, const Timed& ours,
                                           const Timed& bare);
 
-// The seconds of a function without errors.
+// The seconds that a function without errors takes.
 template <typename Function>
 double SecondsOf(Function function) {
   const auto start = std::chrono::steady_clock::now();

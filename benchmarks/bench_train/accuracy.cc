@@ -1,4 +1,4 @@
-// Does it learn as well as libtorch alone, from as many examples?
+// Does it learn as well as libtorch alone from the same number of examples?
 #include <torch/utils.h>
 
 #include <string>
@@ -18,7 +18,7 @@ absl::StatusOr<double> AccuracyOf(int seed, bool sync) {
   double accuracy = 0;
   const absl::Status status =
       RunJob(kWorkers, false, [&](Cluster& cluster, TrainDefinitions& program) {
-        // The weights are those of the coordinator's copy of the model.
+        // The weights come from the coordinator's copy of the model.
         torch::manual_seed(static_cast<uint64_t>(seed));
         TrainerOptions options;
         options.optimizer = Sgd{.learning_rate = kMlpRate};

@@ -6,11 +6,12 @@
 namespace capstan::bench {
 
 // Fashion-MNIST, from Debian's package: "x" (f32, [784], in [0, 1]) and "y".
-// Without it, images of the same shape made of a seed.
+// Without the package, images of the same shape generated from a seed.
 Dataset Images();
 Dataset TestImages();
 
-// Clicks, made of a seed: "ids" ([26], i64), "x" ([13], f32) and "y" (f32).
+// Clicks, generated from a seed: "ids" ([26], i64), "x" ([13], f32) and "y"
+// (f32).
 Dataset Clicks();
 
 }  // namespace capstan::bench

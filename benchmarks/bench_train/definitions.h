@@ -1,5 +1,5 @@
-// What the tasks of the benchmark have: models, data, and the step of a custom
-// loop for each model.
+// What the tasks of the benchmark register: models, data, and the step of a
+// custom loop for each model.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct TrainDefinitions {
   TorchModel<ClickModel> clicks;
   DatasetHandle images;
   DatasetHandle click_data;
-  // Fashion-MNIST once, in batches of kMlpBatch, in a quarter of that, and what
-  // is to be told apart in the end.
+  // One epoch of Fashion-MNIST in batches of kMlpBatch; in batches a quarter of
+  // that size; and the test images.
   DatasetHandle epoch;
   DatasetHandle epoch_in_quarters;
   DatasetHandle test;
-  // `steps` steps; returns the last loss.
+  // Runs `steps` steps; returns the last loss.
   Function<double, PerWorker<Replicas<Mlp>>, Batches, int, bool> mlp_steps;
   Function<double, PerWorker<Replicas<ClickModel>>, Batches, int, bool>
       click_steps;

@@ -22,11 +22,11 @@ void Pin(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<size_t>(core), &set);
-  // Without that core, wherever the kernel puts it.
+  // If there is no such core, the kernel chooses one.
   (void)sched_setaffinity(0, sizeof(set), &set);
 }
 
-// This process on a core, for as long as this lives.
+// Pins this process to a core while this object lives.
 class Pinned {
  public:
   explicit Pinned(int core) {

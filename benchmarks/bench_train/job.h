@@ -1,4 +1,4 @@
-// A job of real processes on this machine, each on a core of its own.
+// A job of real processes on this machine, each pinned to its own core.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@
 
 namespace capstan::bench {
 
-// Runs `body` as the coordinator of a job of one server and `workers`. With
-// `pinned` one worker is on core 1, and all else on core 0; of two workers each
-// has a core, and all else is where the kernel puts it, as are all tasks
-// without.
+// Runs `body` as the coordinator of a job of one server and `workers`. If
+// `pinned`, a single worker runs on core 1 and everything else on core 0; two
+// workers have a core each, and the kernel places everything else. If not
+// `pinned`, the kernel places all tasks.
 absl::Status RunJob(int workers, bool pinned,
                     const std::function<void(Cluster&, TrainDefinitions&)>&);
 
-// What a child does: a task until the job ends.
+// What a child process runs: one task, until the job ends.
 absl::Status RunTask(const std::string& cluster, const std::string& task,
                      int core);
 
-// How long accuracies are trained for.
+// For how many epochs accuracy is trained.
 inline constexpr int kAccuracyEpochs = 5;
 
-// What a child says of `what`, which runs on core 1 alone. `steps` is the seed
-// of "accuracy".
+// RunAlone: the figure that a child, running on core 1 alone, reports for
+// `what`. SayAlone: the child's part. For "accuracy", `steps` is the seed.
 absl::StatusOr<double> RunAlone(const std::string& what, int steps);
 absl::Status SayAlone(const std::string& what, int steps);
 

@@ -1,20 +1,21 @@
-// What does a parameter server cost a training, and what does it bring?
+// What does a parameter server cost training, and what does it gain?
 //
 //   bench_train --json FILE [--only mlp,clicks,accuracy] [--rounds 3]
 //
-// One worker and one server, each a process on a core of its own, against the
+// One worker and one server, each a process pinned to its own core, against the
 // same model trained by libtorch alone on one core; figures are medians of the
 // rounds' ratios.
-//   train_ratio_mlp, train_ratio_wide_deep: examples/s of a custom loop with a
-//            step to a function, over libtorch's; every step sees its worker's
-//            last update
-//   ..._packed: the same with 10 steps to a function
-//   ..._prefetch: values are read ahead, and are one step older
+//   train_ratio_mlp, train_ratio_wide_deep: examples/s of a custom loop with
+//            one step per function, over libtorch's; every step sees its
+//            worker's last update
+//   ..._packed: the same with 10 steps per function
+//   ..._prefetch: values are prefetched, and are one step older
 //   fit_ratio: Fit with a metric, over the custom loop
 //   scaling_2_workers_...: two workers on the two cores, over one
-//   accuracy_...: the MLP's on the test images after 3 epochs, the mean of as
-//            many seeds as rounds: alone, in synchronous training by 4 workers
-//            whose batches are a quarter, in asynchronous by 4 workers
+//   accuracy_...: the MLP's on the test images after kAccuracyEpochs epochs,
+//            the mean over as many seeds as rounds: alone; in synchronous
+//            training by 4 workers with batches a quarter the size; in
+//            asynchronous training by 4 workers
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

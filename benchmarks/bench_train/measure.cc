@@ -24,7 +24,7 @@ double Now() {
       .count();
 }
 
-// Examples per second of a custom loop: `steps` steps, `packed` to a function.
+// Examples per second of a custom loop: `steps` steps, `packed` per function.
 template <typename Function, typename Replicas, typename Batches>
 double CustomLoop(ClusterCoordinator& coordinator, const Function& function,
                   const Replicas& replicas, const Batches& batches,
@@ -111,7 +111,7 @@ double Ratio(const std::vector<double>& ours,
   return Median(ratios);
 }
 
-// One round: alone, and with a server, in turns.
+// One round: alone and with a server, alternating.
 absl::Status Round(const std::string& what, Rates& rates) {
   const absl::StatusOr<double> plain =
       RunAlone(what, what == "mlp" ? kMlpSteps : kClickSteps);
@@ -164,7 +164,7 @@ absl::Status MeasureBlas(Report& report) {
   const absl::StatusOr<double> gflops = RunAlone("sgemm", 1);
   if (!gflops.ok()) return gflops.status();
   report.Set("sgemm_gflops", *gflops);
-  // The children have the same.
+  // The children load the same BLAS.
   if (const std::optional<BlasInfo> blas = FindBlas()) {
     report.SetText("blas", blas->path);
     report.SetText("blas_core", blas->core);

@@ -11,7 +11,7 @@ namespace capstan::bench {
 
 absl::Status MeasureBlas(Report& report);
 // Examples per second of a custom loop of "mlp" or "clicks", or of "fit", with
-// all tasks wherever the kernel puts them.
+// all tasks placed by the kernel.
 absl::StatusOr<double> MeasureRate(const std::string& what, int workers);
 
 absl::Status MeasureMlp(int rounds, Report& report);

@@ -53,7 +53,8 @@ double TrainClicksPlain(int steps) {
   const auto next =
       Clicks().Shuffle(64 * kClickBatch).Repeat().Batch(kClickBatch).Open();
   auto tower = std::make_shared<ClickTower>();
-  // Gradients by rows, as ours: of the whole table they would be 64 MB a step.
+  // Sparse gradients, like ours: for the whole table they would be 64 MB a
+  // step.
   torch::nn::Embedding table(
       torch::nn::EmbeddingOptions(kRows, kDim).sparse(true));
   std::vector<torch::Tensor> parameters = tower->parameters();
@@ -76,7 +77,7 @@ double MlpAccuracyPlain(int epochs, int seed) {
   torch::manual_seed(static_cast<uint64_t>(seed));
   auto model = std::make_shared<Mlp>();
   torch::optim::SGD optimizer(model->parameters(), kMlpRate);
-  // In the order in which Fit has them: what differs is how they are used.
+  // In the order that Fit uses, so that only the training differs.
   const ExampleTable data =
       ExampleTable::Open(Images().Shuffle(60'000).Batch(kMlpBatch));
   for (int epoch = 0; epoch < epochs; ++epoch) {

@@ -1,4 +1,4 @@
-// One call of each kind that is measured, to a ProbeService.
+// One call to a ProbeService for each kind that is measured.
 #pragma once
 
 #include "absl/status/status.h"
@@ -14,7 +14,7 @@ Task<absl::Status> Echo(Channel& channel, Bytes from, MutableBytes into);
 // Receives into.size() bytes, in place.
 Task<absl::Status> Pull(Channel& channel, MutableBytes into);
 
-// Sends `from`, from where it is.
+// Sends `from` without copying it.
 Task<absl::Status> Push(Channel& channel, Bytes from);
 
 }  // namespace capstan

@@ -80,7 +80,7 @@ Task<absl::StatusOr<Connections>> HoldConnections(WireClient& client, int count,
                                                   int server_pid) {
   std::vector<std::unique_ptr<Channel>> channels;
   Connections result;
-  // The first call of all makes the server allocate what it needs once.
+  // The very first call makes the server do its one-time allocations.
   absl::StatusOr<Latencies> warm_up = co_await TimeFirstCalls(client, 1);
   absl::Status status = warm_up.status();
   if (status.ok()) {

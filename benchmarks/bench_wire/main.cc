@@ -2,16 +2,16 @@
 //
 //   bench_wire --json FILE [--transports tcp,tls,unix] [--rounds 9]
 //
-// Two processes on one machine: this one calls, a child answers. Beside each
-// exchange (harness/exchange.h says what they are) a bare reference of the same
-// shape is timed in the same run, round by round: blocking sockets of the same
-// kind, and for TLS plain TCP sockets, as bare TLS would hide what it costs.
-// Neither is pinned to a core. For each transport T the file has
+// Two processes on one machine: this one calls, a child answers. For each
+// exchange (see harness/exchange.h), the same run also times a bare reference
+// of the same shape, round by round: blocking sockets of the same kind, but
+// plain TCP sockets for TLS, because bare TLS would hide its cost. Neither is
+// pinned to a core. For each transport T the file has
 //   T.rtt_8_us, T.rtt_4k_us          round trip
 //   T.gbps_64k, _1m, _64m            pull (small request, reply received in
 //                                    place), in GB/s: the key figures
 //   T.push_gbps_64k, _1m, _64m       push
-// each with T.bare_... and T...._ratio (ours / bare) beside it, and
+// each with its T.bare_... and T...._ratio (ours / bare), and
 //   T.small_behind_large_us, _p99_us 4 KiB round trip while pulls of 64 MiB
 //                                    follow one another on the same channel;
 //                                    T.small_idle_us, _p99_us: without them;
@@ -19,9 +19,9 @@
 //   T.first_request_us, _p99_us      new channel: connect, handshake, 8 bytes
 //                                    there and back
 //   T.connections_1000_kb_each       server memory per connection (1 KB is 1024
-//                                    bytes) with 1,000 held at once, all of
+//                                    bytes) with 1,000 open at once, all of
 //                                    which answer; T.connections_1000_us: the
-//                                    median of a round trip over each of them
+//                                    median round trip over each of them
 #include <sys/resource.h>
 
 #include <memory>

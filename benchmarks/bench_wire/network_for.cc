@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// TLS over TCP, with what it stands on.
+// TLS over TCP, with everything it depends on.
 class OwningTlsNetwork final : public Network {
  public:
   OwningTlsNetwork(Clock& clock, std::unique_ptr<TlsContext> context)

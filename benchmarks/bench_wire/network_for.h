@@ -1,4 +1,4 @@
-// The transports of the benchmark by name.
+// The transports of the benchmark, by name.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace capstan {
 
-// The network of "tcp", "unix" or "tls". For "tls" the keys are in `directory`,
-// where WriteKeys has put them, and `role` ("ps" or "worker") says whose to
-// use. `clock` must outlive it.
+// The network "tcp", "unix" or "tls". For "tls", `directory` holds the keys
+// that WriteKeys put there, and `role` ("ps" or "worker") selects one. `clock`
+// must outlive it.
 absl::StatusOr<std::unique_ptr<Network>> NetworkFor(
     Clock& clock, const std::string& transport, const std::string& directory,
     const std::string& role);
 
-// Makes an authority and the certificates of ps/0 and worker/0 in `directory`.
-// Aborts if that fails.
+// Creates a CA and the certificates of ps/0 and worker/0 in `directory`. Aborts
+// if that fails.
 void WriteKeys(const std::string& directory);
 
 }  // namespace capstan

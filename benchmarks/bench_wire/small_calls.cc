@@ -15,7 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t kSmall = 4 << 10;
 constexpr size_t kLarge = 64 << 20;
 
-// Pulls over and over until told to stop.
+// Pulls repeatedly until told to stop.
 struct Puller {
   explicit Puller(const Executor& executor) : ended(executor) {}
 
@@ -50,7 +50,7 @@ Task<absl::StatusOr<Latencies>> TimeEchoes(Channel& channel, int count) {
   co_return latencies;
 }
 
-// Echoes while two pulls take turns, so that one is always under way.
+// Echoes while two pulls alternate, so that one is always in flight.
 Task<absl::Status> TimeBehindLarge(Channel& channel, const Executor& executor,
                                    int count, SmallCalls& result) {
   Puller first(executor);

@@ -56,7 +56,7 @@ class WireContender final : public Contender {
 
   static Task<absl::Status> ConnectOn(WireContender* self) {
     self->channel_ = self->client_.NewChannel();
-    // Also makes the server touch the memory that it answers from.
+    // Also makes the server touch the memory of its answers.
     co_return co_await Pull(*self->channel_,
                             self->destination_.mutable_bytes());
   }
@@ -79,7 +79,7 @@ class WireContender final : public Contender {
   WireClient& client_;
   Buffer source_;
   Buffer destination_;
-  std::unique_ptr<Channel> channel_;  // of the client's executor
+  std::unique_ptr<Channel> channel_;  // belongs to the client's executor
 };
 
 }  // namespace

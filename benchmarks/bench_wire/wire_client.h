@@ -17,8 +17,8 @@
 
 namespace capstan {
 
-// Where channels to one server live. The experiments run on its executor;
-// everything but executor() is used from there.
+// Owns the channels to one server. The experiments run on its executor;
+// everything except executor() is used from there.
 class WireClient {
  public:
   // `clock` and `network` must outlive it.

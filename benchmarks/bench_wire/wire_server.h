@@ -12,7 +12,7 @@
 
 namespace capstan {
 
-// Who a process of the benchmark says it is.
+// The hello of a process of the benchmark.
 Hello BenchHello(std::string_view role);
 
 // Listens on `address`, calls ReportReady with the address, and serves until

@@ -58,7 +58,7 @@ absl::Status ReadAll(int fd, MutableBytes into) {
   return absl::OkStatus();
 }
 
-// Reads `size` bytes in pieces, all of them into `piece`.
+// Reads `size` bytes in pieces, each into `piece`.
 absl::Status ReadPieces(int fd, uint64_t size, MutableBytes piece) {
   while (size > 0) {
     const uint64_t next = std::min<uint64_t>(size, piece.size());

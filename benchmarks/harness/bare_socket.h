@@ -1,8 +1,8 @@
 // The limit: blocking sockets with nothing above them. Both sides know the
-// sizes of a series of exchanges before it starts, so that there is no header
-// to look at: one thread on each side writes what it has and reads what it
-// expects, straight into its destination. The same number of bytes goes each
-// way as for the program that it is compared with, heads included.
+// sizes of a series of exchanges before it starts, so there is no header to
+// parse: one thread on each side writes its data and reads what it expects,
+// straight into its destination. As many bytes go each way as in the program it
+// is compared with, including headers.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace capstan {
 
 // Listens on `address` ("127.0.0.1:0", "unix:/path"), calls ReportReady with
-// the address, and serves one client after the other for ever. Returns only if
+// the address, and serves clients forever, one after another. Returns only if
 // something fails.
 absl::Status ServeBare(const std::string& address);
 

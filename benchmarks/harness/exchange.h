@@ -1,5 +1,5 @@
-// What the benchmarks of the wire measure: exchanges between two processes on
-// one machine, each a request and its reply, one after the other.
+// What the wire benchmarks measure: exchanges between two processes on one
+// machine, each a request and its reply, one after another.
 //
 // Three kinds, by where the N bytes go:
 //   round trip  N bytes there and the same N bytes back;
@@ -7,8 +7,8 @@
 //               (into memory that the caller provides): how a worker reads a
 //               variable, and the shape of the key figures;
 //   push        a request of N bytes, a small reply; the receiver takes the
-//               bytes in pieces of at most kPieceBytes into memory that it has
-//               at hand, as a server that adds a gradient as it arrives.
+//               bytes in pieces of at most kPieceBytes into memory that it
+//               reuses, like a server that applies a gradient as it arrives.
 // Throughput is N divided by the time from before the request to after the
 // reply: a whole exchange, not a stream of them.
 #pragma once
@@ -25,20 +25,20 @@ enum class ExchangeKind { kRoundTrip, kPull, kPush };
 struct Exchange {
   ExchangeKind kind;
   uint64_t bytes;  // N
-  int count;       // how many, one after the other
+  int count;       // how many, one after another
 };
 
-// What a request or reply has besides its N bytes: the head of a frame.
+// The bytes of a request or reply besides its N bytes: the header of a frame.
 inline constexpr uint64_t kHeadBytes = 64;
 inline constexpr uint64_t kPieceBytes = 1 << 20;
 inline constexpr uint64_t kLargestExchange = 64 << 20;
 
 // One of the programs that are compared, seen from its client. Everything is
-// connected, and all memory has been touched, before the first Run.
+// connected, and all memory touched, before the first Run.
 class Contender {
  public:
   virtual ~Contender() = default;
-  // Does `exchange.count` exchanges. Returns the seconds per exchange.
+  // Runs `exchange.count` exchanges. Returns the seconds per exchange.
   virtual absl::StatusOr<double> Run(const Exchange& exchange) = 0;
 };
 

@@ -10,7 +10,7 @@ namespace capstan {
 namespace {
 
 struct Case {
-  Exchange exchange;  // with a count that takes some 50 ms
+  Exchange exchange;  // with a count that takes about 50 ms
   const char* name;
   const char* key;
 };
@@ -32,7 +32,7 @@ struct Samples {
   std::vector<double> ratio;
 };
 
-// Seconds as the figure that is reported: microseconds, or GB/s.
+// Converts seconds to the reported figure: microseconds, or GB/s.
 double Figure(const Exchange& exchange, double seconds) {
   if (exchange.kind == ExchangeKind::kRoundTrip) return seconds * 1e6;
   return static_cast<double>(exchange.bytes) / seconds / 1e9;
@@ -77,7 +77,7 @@ void Add(const std::string& prefix, const Case& the_case,
 absl::Status MeasureExchanges(const std::string& prefix, Contender& ours,
                               Contender& bare, int rounds, Report& report) {
   std::vector<Samples> samples(std::size(kCases));
-  // The round -1 warms up caches, windows and allocators, and is not counted.
+  // Round -1 warms up caches, windows and allocators, and does not count.
   for (int round = -1; round < rounds; ++round) {
     if (round == 0) samples.assign(std::size(kCases), {});
     for (size_t i = 0; i < std::size(kCases); ++i) {

@@ -1,4 +1,4 @@
-// The memory of a contender: the same kind for all that are compared.
+// The memory of a contender: the same kind for all contenders.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// `size` bytes as tensors have them (huge pages, if large), touched.
+// `size` bytes like a tensor's (huge pages if large), already touched.
 absl::StatusOr<Buffer> TouchedMemory(uint64_t size);
 
 }  // namespace capstan

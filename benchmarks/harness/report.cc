@@ -49,7 +49,7 @@ double LoadAverage() {
   return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
-// The commit that is checked out, with "-dirty" if the tree differs from it.
+// The checked-out commit, with "-dirty" if the tree differs from it.
 std::string Commit() {
   const std::string command =
       "git -C '" CAPSTAN_SOURCE_DIR

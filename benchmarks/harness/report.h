@@ -1,4 +1,4 @@
-// What a benchmark found: a flat JSON file for programs, lines for people.
+// The results of a benchmark: a flat JSON file for programs, lines for people.
 // Not thread-safe.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace capstan {
 
 class Report {
  public:
-  // Starts with what one must know to judge the figures: machine, compiler,
-  // date, commit, load, and the command and number of rounds given.
+  // Starts with the context of the figures: machine, compiler, date, commit,
+  // load, and the command and number of rounds given.
   Report(const std::string& command, int rounds);
 
   // Adds a figure under `key` ("tcp.rtt_4k_us"), to four significant digits.
@@ -21,7 +21,7 @@ class Report {
   void SetText(const std::string& key, const std::string& value);
 
   // Prints a table's header or line: a name, our figure, the reference's and
-  // their quotient. Figures are printed with `unit`.
+  // their ratio. Figures are printed with `unit`.
   void PrintHeader(const std::string& title, const std::string& ours);
   void PrintRow(const std::string& name, const std::string& unit, double ours,
                 double bare, double ratio);

@@ -1,4 +1,4 @@
-// The answering side of a contender, in a process of its own.
+// The answering side of a contender, in a separate process.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct RunningServer {
 absl::StatusOr<RunningServer> StartServer(
     const std::vector<std::string>& arguments);
 
-// A directory for sockets and keys, removed at the end with all it holds.
+// A directory for sockets and keys, removed with its contents on destruction.
 class ScratchDirectory {
  public:
   static absl::StatusOr<ScratchDirectory> Create();
@@ -28,8 +28,8 @@ class ScratchDirectory {
 
   const std::string& path() const { return path_; }
 
-  // Where a server of `transport` should listen: a port that the kernel
-  // chooses, or for "unix" the socket `name` in this directory.
+  // The address for a server of `transport`: a port that the kernel chooses, or
+  // for "unix" the socket `name` in this directory.
   std::string AddressFor(const std::string& transport,
                          const std::string& name) const;
 

@@ -67,7 +67,7 @@ absl::StatusOr<Descriptor> NewSocket(const SocketAddress& address) {
   return socket;
 }
 
-// Fails, harmlessly, on a Unix socket: it has no such delay.
+// Fails, harmlessly, on a Unix socket, which has no such delay.
 void DisableDelay(const Descriptor& socket) {
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

@@ -23,12 +23,12 @@ class Descriptor {
 // "<what>: <the reason in errno>".
 absl::Status ErrnoStatus(const char* what);
 
-// `address` is "127.0.0.1:7000" or "unix:/path". Without Nagle's delay.
+// `address` is "127.0.0.1:7000" or "unix:/path". Disables Nagle's algorithm.
 absl::StatusOr<Descriptor> ConnectSocket(const std::string& address);
 absl::StatusOr<Descriptor> ListenSocket(const std::string& address);
 absl::StatusOr<Descriptor> AcceptSocket(const Descriptor& listener);
 
-// Where `listener` can be reached, with the port that the kernel chose.
+// The address of `listener`, with the port that the kernel chose.
 absl::StatusOr<std::string> BoundAddress(const Descriptor& listener);
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// Somebody outside of a job who asks its tasks: `capstan status` and `doctor`,
-// and a worker that wants to join.
+// A client that queries the tasks of a job from outside it: `capstan status`,
+// `capstan doctor`, and a worker that wants to join.
 #pragma once
 
 #include <memory>
@@ -21,20 +21,21 @@
 namespace capstan {
 
 struct AdminOptions {
-  ResolvedCluster cluster = {};  // its task does not matter
-  // Who asks: a worker that is not in the job yet, or "admin".
+  ResolvedCluster cluster = {};  // the task in it is ignored
+  // Whether the caller is a worker that has not joined yet, rather than
+  // "admin".
   bool as_worker = false;
-  // As in TaskOptions; the certificate used is that of who asks.
+  // As in TaskOptions; the certificate is the caller's (worker or admin).
   std::string tls_directory = {};
   std::string token_file = {};
-  // How long one answer may take; for AskStatus, all of them together.
+  // Limit for one answer; for AskStatus, for all answers together.
   Duration timeout = std::chrono::seconds(2);
 };
 
-// Has one thread. Destroying it destroys what still runs there.
+// Owns one thread. The destructor destroys whatever is still running on it.
 class AdminClient {
  public:
-  // Fails only for what is wrong on this side: the certificates, the token.
+  // Fails only for errors on this side: bad certificates or a bad token.
   static absl::StatusOr<std::unique_ptr<AdminClient>> Create(
       AdminOptions options);
 
@@ -42,23 +43,24 @@ class AdminClient {
   Executor executor() { return thread_.executor(); }
   Clock& clock() { return clock_; }
 
-  // On executor(): a channel to a task of the cluster. For who is not about to
-  // join, calls return a Refusal at once if nobody listens at its address.
+  // On executor(): a channel to a task of the cluster. Unless `as_worker` is
+  // set, calls return a Refusal at once if nobody listens at the task's
+  // address.
   std::unique_ptr<Channel> NewChannel(TaskId task);
 
-  // On executor(): asks a task for something that has no parameters, over a
-  // channel of its own. Returns the body of the answer.
+  // On executor(): sends a request without parameters over a new channel.
+  // Returns the body of the answer.
   Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method);
-  // The same, with a time-out of its own.
+  // The same, with a timeout for this request only.
   Task<absl::StatusOr<std::string>> Ask(TaskId task, Method method,
                                         Duration timeout);
 
-  // The same as the first, for something that has.
+  // Like the first Ask, for a request that has parameters.
   Task<absl::StatusOr<std::string>> Send(TaskId task, Method method,
                                          std::string body);
 
-  // On executor(): whether anybody takes a connection at the task's address.
-  // As Network::Connect.
+  // On executor(): whether the task's address accepts connections. Errors as
+  // for Network::Connect.
   Task<absl::Status> TryToConnect(TaskId task);
 
  private:

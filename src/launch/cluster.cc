@@ -34,7 +34,7 @@ std::chrono::milliseconds Milliseconds(uint64_t count) {
   return std::chrono::milliseconds(static_cast<int64_t>(count));
 }
 
-// "3.2 s", "12 min", "5 h": enough for people.
+// "3.2 s", "12 min", "5 h": precise enough for people.
 std::string Age(std::chrono::milliseconds age) {
   const double seconds = std::chrono::duration<double>(age).count();
   if (seconds < 100) return fmt::format("{:.1f} s", seconds);
@@ -48,7 +48,7 @@ std::string Memory(uint64_t bytes) {
 
 std::string State(const TaskInfo& info) {
   std::string text(StateName(info.state));
-  // `capstan status` does not always know for how long.
+  // `capstan status` does not always know the duration.
   if (info.state != MemberState::kHealthy && info.since.count() > 0) {
     text += " for " + Age(info.since);
   }
@@ -151,7 +151,7 @@ absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry) {
   info.uptime = Milliseconds(entry.report.uptime_ms);
   info.memory_bytes = entry.report.resident_bytes;
   info.insecure = entry.report.insecure;
-  // From a peer, and for a terminal.
+  // Comes from a peer and goes to a terminal.
   info.error = Printable(entry.error);
   return info;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kCoordinatorGrace = std::chrono::milliseconds(500);
 
-// Makes the empty file, unless `path` is empty.
+// Creates the empty file, unless `path` is empty.
 absl::Status Touch(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   const std::string folder(DirectoryOf(path));
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorTask>> CoordinatorTask::Start(
   }
   std::unique_ptr<CoordinatorTask> task(
       new CoordinatorTask(*std::move(host), std::move(described)));
-  // The roster first, as the service asks it.
+  // The roster must exist before the service, which queries it.
   task->MakeRoster(on_deposed);
   CAPSTAN_RETURN_IF_ERROR(task->host_->Serve(*task->service_));
   const auto start = [&task] { task->roster_->Start(); };
@@ -114,7 +114,7 @@ absl::Status CoordinatorTask::AwaitAll() {
 
 absl::Status CoordinatorTask::End() {
   dispatcher_->Close();
-  // Before the first task can have left.
+  // Before any task can have left.
   if (deposed().ok()) {
     const absl::Status touched = Touch(host_->options().over_file);
     if (!touched.ok()) host_->logger().Warning("{}", Describe(touched));

@@ -15,25 +15,25 @@
 
 namespace capstan {
 
-// Used from one thread, but for Report.
+// Used from one thread, except where noted.
 class CoordinatorTask {
  public:
   using OnDeposed = std::function<void(const absl::Status&)>;
 
-  // Listens, and begins to call the other tasks. Workers must have the same
-  // `definitions`; any, if that is null. `on_deposed` as in RosterOptions.
+  // Listens and starts calling the other tasks. Workers must have the same
+  // `definitions`, or any if it is null. `on_deposed` as in RosterOptions.
   // Errors as in TaskHost.
   static absl::StatusOr<std::unique_ptr<CoordinatorTask>> Start(
       TaskOptions options, std::shared_ptr<const DefinitionList> definitions,
       const OnDeposed& on_deposed = nullptr,
       std::shared_ptr<Network> network = nullptr);
-  // Without a word to the tasks, unless End has told them.
+  // Does not notify the tasks; End does.
   ~CoordinatorTask();
 
-  // As Roster::AwaitAll, with the time-out of the options.
+  // As Roster::AwaitAll, with the timeout from the options.
   absl::Status AwaitAll();
-  // Ends what the dispatcher runs, and makes the options' over_file; then as
-  // Roster::End.
+  // Ends what the dispatcher runs, creates the over_file of the options, then
+  // does what Roster::End does.
   absl::Status End();
 
   // From any thread: as DispatcherService::Open.
@@ -42,10 +42,11 @@ class CoordinatorTask {
     return dispatcher_->Open(options);
   }
 
-  // From any thread: all tasks, the coordinator first.
+  // From any thread: all tasks, with the coordinator first.
   JobReport Report() const;
 
-  // From any thread: Aborted once another coordinator has taken over, else OK.
+  // From any thread: Aborted once another coordinator has taken over, otherwise
+  // OK.
   absl::Status deposed() const;
 
   const TaskHost& host() const { return *host_; }
@@ -54,12 +55,12 @@ class CoordinatorTask {
   CoordinatorTask(std::unique_ptr<TaskHost> host,
                   std::shared_ptr<const ProgramDefinitions> definitions);
   void MakeRoster(const OnDeposed& on_deposed);
-  // From any thread: what a worker is told that wants to join.
+  // From any thread: the reply to a worker that wants to join.
   absl::StatusOr<JoinReply> Join(const JoinRequest& request);
-  // What the coordinator says of itself.
+  // The coordinator's own entry.
   TaskReport Self() const;
 
-  // The host's threads are stopped before any of this goes.
+  // The host's threads are stopped before any of these are destroyed.
   const std::unique_ptr<TaskHost> host_;
   const std::shared_ptr<const ProgramDefinitions> definitions_;
   const MonotonicTime started_;

@@ -62,7 +62,8 @@ void DispatcherService::Close() {
   const std::lock_guard lock(opening_);
   if (front_ == nullptr) return;
   RunOn(host_.executor(), dispatcher_->Stop());
-  // Callbacks that are due have their values; the thread's end would drop them.
+  // Run callbacks that already have their values; stopping the thread drops
+  // them.
   CallOn(callbacks_->executor(), [] {});
   callbacks_ = nullptr;
   CallOn(host_.executor(), [this] {

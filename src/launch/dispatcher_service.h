@@ -1,5 +1,4 @@
-// The dispatcher of a coordinator, which is there from the moment at which the
-// program asks for it.
+// The dispatcher of a coordinator, created when the program first asks for it.
 #pragma once
 
 #include <functional>
@@ -18,29 +17,29 @@
 
 namespace capstan {
 
-// Answers kDispatchStatus and passes the rest on. Its calls are served on the
+// Answers kDispatchStatus and passes other calls on. Serves its calls on the
 // host's executor.
 class DispatcherService final : public Service {
  public:
-  // `definitions` are those of the program; null: workers may have any.
-  // `roster` gives what is known of the tasks; it is there when the dispatcher
-  // is opened. What is passed by reference must outlive the dispatcher; the
-  // host's threads are stopped before it goes.
+  // `definitions` are those of the program; null means that workers may have
+  // any. `roster` returns the roster, which must exist when the dispatcher is
+  // opened. Whatever is passed by reference must outlive the dispatcher; the
+  // host's threads must be stopped before the dispatcher is destroyed.
   DispatcherService(TaskHost& host,
                     std::shared_ptr<const ProgramDefinitions> definitions,
                     std::function<const Roster&()> roster, Service& next);
-  // After Close.
+  // Call Close first.
   ~DispatcherService() override;
 
-  // From any thread: the dispatcher, made with `options` if there is none yet.
-  // InvalidArgument for options that make no sense.
+  // From any thread: the dispatcher, created with `options` if there is none
+  // yet. InvalidArgument for invalid options.
   absl::StatusOr<std::shared_ptr<CoordinatorMaker::Impl>> Open(
       const CoordinatorOptions& options);
 
-  // On the executor: what the roster learns of a task.
+  // On the executor: news from the roster about a task.
   void OnTask(const TaskEntry& entry);
 
-  // Ends what runs, if anything does. Blocks; not on the executor.
+  // Ends whatever is running. Blocks; do not call it on the executor.
   void Close();
 
   Task<ServerReply> Serve(ServerCall& call) override;

@@ -36,7 +36,7 @@ absl::Status ChooseAddress(const JoinJobOptions& options,
     worker.address = options.listen;
     return CheckListen(options.listen, policy).status();
   }
-  // A warning says that other machines can reach it: so it may be on one.
+  // A warning means that other machines can reach the chief: it may be on one.
   const NetworkPolicy warn = {.tls = false, .insecure_network = true};
   absl::StatusOr<std::string> warning = CheckListen(options.chief, warn);
   CAPSTAN_RETURN_IF_ERROR(warning.status());
@@ -47,7 +47,7 @@ absl::Status ChooseAddress(const JoinJobOptions& options,
                      "--listen HOST:PORT where it can reach this worker"));
   }
   if (IsUnixAddress(options.chief)) {
-    // After Become it is the worker's.
+    // After Become, the worker has this process id.
     worker.address = AddressBeside(options.chief, ::getpid());
     return ValidateAddress(worker.address);
   }
@@ -81,7 +81,7 @@ absl::StatusOr<JoinReply> AskChief(const JoinJobOptions& options,
   return DecodeJoinReply(*body);
 }
 
-// The cluster that the chief describes, if the worker is in it where it should.
+// The cluster that the chief describes, if it lists the worker as expected.
 absl::StatusOr<ClusterSpec> ReadCluster(const std::string& json, TaskId task,
                                         const std::string& address) {
   absl::StatusOr<Json> parsed = ParseJson(json);
@@ -105,7 +105,7 @@ absl::StatusOr<JoinedWorker> JoinJob(const JoinJobOptions& options) {
   CAPSTAN_RETURN_IF_ERROR(ChooseAddress(options, worker));
   const absl::StatusOr<JoinReply> reply = AskChief(options, worker.address);
   CAPSTAN_RETURN_IF_ERROR(reply.status());
-  // From a peer: it may be anything.
+  // A peer may send anything.
   const std::string odd = absl::StrCat("the answer of ", options.chief);
   const absl::StatusOr<TaskId> task = ParseTaskId(Printable(reply->task));
   if (!task.ok()) return WithContext(task.status(), odd);

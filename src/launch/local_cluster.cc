@@ -48,7 +48,7 @@ TaskOptions Options(const ClusterSpec& spec, TaskId task) {
   // The workers share the cores.
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   options.compute_threads = std::max(1, cores / spec.num_tasks(Role::kWorker));
-  // And the servers the memory.
+  // And the servers share the memory.
   if (task.role == Role::kPs) {
     options.memory_bytes =
         ServerMemory(ReadMachineFacts("."), spec.num_tasks(Role::kPs));
@@ -69,7 +69,7 @@ struct LocalCluster::Impl {
     cluster = nullptr;
     if (coordinator != nullptr) coordinator->End().IgnoreError();
     coordinator = nullptr;
-    // Those that could not be told.
+    // Members that End could not reach.
     for (const auto& member : members) member->Stop();
     for (std::thread& join : joins) join.join();
   }

@@ -1,4 +1,4 @@
-// How launch/ makes the handle that users see.
+// How launch/ creates the handle that users see.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct ClusterMaker {
   static CoordinatorTask& TaskOf(Cluster& cluster);
 };
 
-// The entry as users see it. InvalidArgument if it names no task.
+// The entry as users see it. InvalidArgument if it does not name a task.
 absl::StatusOr<TaskInfo> ToTaskInfo(const TaskEntry& entry);
 
 }  // namespace capstan

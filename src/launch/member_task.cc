@@ -16,7 +16,7 @@
 namespace capstan {
 namespace {
 
-// How long the last answers may take to leave, at the end of the job.
+// How long the last answers may take to go out at the end of the job.
 constexpr Duration kMemberGrace = std::chrono::milliseconds(500);
 
 uint64_t MemoryFor(const TaskOptions& options) {
@@ -24,7 +24,7 @@ uint64_t MemoryFor(const TaskOptions& options) {
   return ServerMemory(ReadMachineFacts("."), 1);
 }
 
-// Null if there is none.
+// Null if the task uses none.
 absl::StatusOr<std::shared_ptr<FileSystem>> OpenCheckpoints(
     const TaskOptions& options) {
   const bool server = options.cluster.task->role == Role::kPs;
@@ -73,7 +73,7 @@ MemberTask::MemberTask(std::unique_ptr<TaskHost> host,
     store.checkpoints = std::move(checkpoints);
     disk_ = std::make_unique<IoThread>();
     store.disk = disk_->executor();
-    // Files are written behind the training, which has the cores first.
+    // Writing files yields to training, which has the cores first.
     asio::post(store.disk, YieldCores);
     parameters_ = std::make_unique<ParameterService>(host_->clock(),
                                                      std::move(store), probe_);
@@ -109,10 +109,11 @@ MemberTask::~MemberTask() {
 }
 
 void MemberTask::StopThreads() {
-  // Functions that run need the other threads to come to their end.
+  // Running functions need the other threads to finish.
   if (worker_ != nullptr) worker_->Stop();
   host_->StopThreads();
-  // Work that it has begun looks at what the host's calls have in memory.
+  // Work in progress on the disk reads memory of the host's calls, so stop it
+  // last.
   if (disk_ != nullptr) disk_->Stop();
 }
 
@@ -128,7 +129,8 @@ void MemberTask::AddHoldings(TaskReport& report) const {
 absl::Status MemberTask::Join() {
   absl::Status status = RunOn(host_->executor(), member_->Run());
   if (worker_ != nullptr) unended_ = worker_->Leave(kFunctionGrace);
-  // One that does not end keeps its call, which this would wait for.
+  // A function that does not end keeps its call open, and Shutdown would wait
+  // for it.
   if (unended_ == 0) host_->Shutdown(kMemberGrace);
   return WithTask(status, host_->name());
 }

@@ -15,32 +15,32 @@
 
 namespace capstan {
 
-// Used from one thread, but for Stop.
+// Used from one thread, except Stop.
 class MemberTask {
  public:
-  // Listens; the job goes on in the background. Errors as in TaskHost, and of
-  // a directory for checkpoints that cannot be had.
-  // A worker runs the functions of `definitions`, which others do not need.
+  // Listens; the job runs in the background. Fails like TaskHost, or if the
+  // checkpoint directory cannot be opened. A worker runs the functions of
+  // `definitions`; other roles do not need them.
   static absl::StatusOr<std::unique_ptr<MemberTask>> Start(
       TaskOptions options,
       std::shared_ptr<const DefinitionList> definitions = nullptr,
       std::shared_ptr<Network> network = nullptr);
-  // Ends it without a word.
+  // Ends the task without notifying anybody.
   ~MemberTask();
 
-  // Waits for the end of the job: OK when the coordinator has said so;
-  // Unavailable if it has been gone for too long; Cancelled after Stop. The
-  // functions that a worker runs are told to end, and have 2 s for that.
+  // Waits for the end of the job: OK when the coordinator has announced it;
+  // Unavailable if the coordinator has been gone for too long; Cancelled after
+  // Stop. Functions running on a worker are told to end and have 2 s to do so.
   absl::Status Join();
 
-  // How many functions have not ended at the end of Join. While there are any,
-  // the destructor waits for them.
+  // How many functions had not ended when Join returned. The destructor waits
+  // for them.
   size_t unended() const { return unended_; }
 
   // Ends Join. From any thread.
   void Stop() { member_->Stop(); }
 
-  // Nothing runs any more, once the functions have ended. After Join.
+  // After Join: nothing runs any more, once the functions have ended.
   void StopThreads();
 
   const TaskHost& host() const { return *host_; }
@@ -50,10 +50,11 @@ class MemberTask {
   MemberTask(std::unique_ptr<TaskHost> host,
              std::shared_ptr<const DefinitionList> definitions,
              std::shared_ptr<FileSystem> checkpoints);
-  // Which variables a parameter server has.
+  // Adds the variables that a parameter server holds.
   void AddHoldings(TaskReport& report) const;
 
-  // The host's threads, and the disk's, are stopped before any of this goes.
+  // The threads of the host and the disk are stopped before any of these are
+  // destroyed.
   const std::unique_ptr<TaskHost> host_;
   std::unique_ptr<IoThread> disk_;  // of a parameter server
   std::unique_ptr<Member> member_;

@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<PosixFileSystem>> OpenOrMake(
   auto parent = PosixFileSystem::Open(above.empty() ? "." : above);
   if (!parent.ok()) return parent.status();
   const absl::Status made = (*parent)->CreateDir(folder.filename().string());
-  // Another server of this machine may have been first.
+  // Another server on this machine may have created it first.
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   return PosixFileSystem::Open(path);
 }

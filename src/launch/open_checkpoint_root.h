@@ -9,9 +9,9 @@
 
 namespace capstan {
 
-// Opens `path`, and makes it, for its owner alone, if it is missing. Those
-// above it must be there: a disk that is not mounted is not to be taken for a
-// new one. Errors name the path and how it was given.
+// Opens `path`, and creates it, for its owner alone, if it is missing. Its
+// parents must exist, so that an unmounted disk is not taken for a new
+// directory. Errors name the path and how it was given.
 absl::StatusOr<std::shared_ptr<FileSystem>> OpenCheckpointRoot(
     const std::string& path);
 

@@ -23,7 +23,7 @@ TEST(OpenCheckpointRootTest, MadeForItsOwnerAlone) {
     EXPECT_OK((*files)->CreateDir("ckpt-1"));
     EXPECT_EQ(std::filesystem::status(path).permissions(),
               std::filesystem::perms::owner_all);
-    // What is there stays.
+    // Existing contents stay.
     EXPECT_OK((*OpenCheckpointRoot(path))->Stat("ckpt-1"));
   }
 }

@@ -26,10 +26,10 @@ namespace {
 // How long a body may take to end after another coordinator has taken over.
 constexpr std::chrono::milliseconds kDeposedGrace(1500);
 
-// Of the cluster in one process.
+// For the cluster in one process.
 constexpr int kLocalWorkers = 2;
 
-// What one of `count` that compute at once has of the cores.
+// One task's share of the cores if `count` tasks compute at once.
 int ShareOfCores(int count) {
   return std::max(
       1, static_cast<int>(std::thread::hardware_concurrency()) / count);
@@ -40,7 +40,7 @@ int Fail(std::string_view who, std::string_view what) {
   return 1;
 }
 
-// The body may be anywhere, in code that is not ours: the process ends.
+// The body may be anywhere, in the user's code, so only the process can end it.
 void ExitSoon(const absl::Status&) {
   std::thread([] {
     std::this_thread::sleep_for(kDeposedGrace);
@@ -61,7 +61,7 @@ int RunCoordinator(const TaskOptions& options,
   } catch (...) {
     failure = StatusOfCurrentException();
   }
-  // The job is over, well or not.
+  // The job has ended, successfully or not.
   const absl::Status told = task->End();
   ThrowIfError(task->deposed());
   if (!told.ok()) task->host().logger().Warning("{}", Describe(told));

@@ -6,9 +6,10 @@
 
 namespace capstan {
 
-// Plays the role of an evaluator until the job is over and `definitions`'
-// evaluator has returned; the process's exit code. Without one it only is
-// there, as any task. Errors are said on standard error.
+// Acts as the evaluator until the job has ended and `definitions`' evaluator
+// has returned; returns the process's exit code. Without an evaluator function
+// it only takes part in the job, like any task. Prints errors on standard
+// error.
 int RunEvaluatorTask(const TaskOptions& options,
                      const Definitions& definitions);
 

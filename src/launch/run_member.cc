@@ -20,14 +20,15 @@ int RunMember(MemberTask& task) {
   });
   const absl::Status status = task.Join();
   if (task.unended() > 0) {
-    // They are the user's, and do not look at WorkerContext::Cancelled: there
-    // is no other way to end them.
+    // The user's functions do not check WorkerContext::Cancelled: there is no
+    // other way to end them.
     task.host().logger().Warning("ends with {} functions that did not",
                                  task.unended());
     std::fflush(nullptr);
     std::_Exit(received != 0 ? 128 + received : (status.ok() ? 0 : 1));
   }
-  // Whoever waits for signals goes before what it points to.
+  // The signal wait refers to this frame's variables, so its thread stops
+  // first.
   task.StopThreads();
   if (received != 0) {
     task.host().logger().Info("received {}; shutting down",

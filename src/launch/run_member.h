@@ -4,9 +4,9 @@
 
 namespace capstan {
 
-// Serves until the job ends, the coordinator is gone for too long, or the
-// process is told to end by SIGTERM or SIGINT. Returns the process's exit code:
-// 0, 1 (and says why in one line), or 128 and the signal's number.
+// Serves until the job ends, the coordinator is gone for too long, or SIGTERM
+// or SIGINT tells the process to end. Returns the process's exit code: 0; 1,
+// after printing the reason in one line; or 128 plus the signal's number.
 int RunMember(MemberTask& task);
 
 }  // namespace capstan

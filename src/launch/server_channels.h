@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// On the host's executor, where the client lives: a client of all servers of
-// the host's cluster. The host must outlive it.
+// A client of all servers of the host's cluster. Call it on the host's
+// executor, where the client lives. The host must outlive the client.
 std::unique_ptr<ParameterClient> NewParameterClient(TaskHost& host);
 
 }  // namespace capstan

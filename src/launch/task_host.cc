@@ -22,7 +22,7 @@ namespace {
 constexpr char kUnnamedJob[] = "unnamed";
 
 int NumThreads(const TaskOptions& options) {
-  // What other tasks do lives on one executor.
+  // Roles other than parameter servers use a single executor.
   if (options.cluster.task->role != Role::kPs) return 1;
   if (options.threads > 0) return options.threads;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -22,26 +22,26 @@
 
 namespace capstan {
 
-// The name by which the tasks of a job know one another: its id, or one that
-// all jobs without an id have.
+// The name by which the tasks of a job recognise one another: its id, or a name
+// that all jobs without an id share.
 std::string JobName(const ResolvedCluster& cluster);
 
-// Used from one thread, which is none of its own, where not said otherwise.
+// Used from one thread, not one of its own, except where noted.
 class TaskHost {
  public:
-  // Checks the options and makes ready; nothing listens yet. `network` is the
-  // one to use instead of sockets, or null. Errors name what to change.
+  // Checks the options and prepares; does not listen yet. Uses `network`
+  // instead of sockets unless it is null. Errors name what to change.
   static absl::StatusOr<std::unique_ptr<TaskHost>> Create(
       TaskOptions options, std::shared_ptr<Network> network = nullptr);
   // Shuts down, without waiting for requests.
   ~TaskHost();
 
   // Answers calls with `service`, which must outlive this host's Shutdown, at
-  // the address of the options. Unavailable if that is taken.
+  // the address in the options. Unavailable if that address is taken.
   absl::Status Serve(Service& service);
-  // Lets the calls being served finish, for so long, and stops listening.
+  // Gives calls in progress `grace` to finish, and stops listening.
   void Shutdown(Duration grace);
-  // Stops the threads. Coroutines that are left are destroyed with the host.
+  // Stops the threads. Remaining coroutines are destroyed with the host.
   void StopThreads();
 
   // On executor(): a channel to another task of the job.
@@ -51,24 +51,24 @@ class TaskHost {
   // there.
   std::unique_ptr<Channel> NewRosterChannel(const std::string& task,
                                             const std::string& address);
-  // As NewChannel, without a bound on the bytes under way, for calls that may
-  // take for ever: none waits for those before it.
+  // As NewChannel, without a limit on the bytes in flight, for calls that may
+  // take forever: no call waits for earlier ones.
   std::unique_ptr<Channel> NewUnboundedChannel(const std::string& task,
                                                const std::string& address);
 
   const TaskOptions& options() const { return options_; }
   const Hello& self() const { return self_; }
   std::string name() const { return TaskName(self_); }
-  // Whether others than this machine can reach it without TLS.
+  // Whether other machines can reach this task without TLS.
   bool insecure() const { return !insecurity_.empty(); }
   const Logger& logger() const { return logger_; }
   Clock& clock() { return clock_; }
   const Clock& clock() const { return clock_; }
   Executor executor() { return threads_->executor(0); }
-  // Where it is to listen, and where it does.
+  // The address to listen on, and the one it actually listens on.
   std::string listen_address() const;
   std::string address() const { return server_->address(); }
-  // As Server::turned_away, while it serves. From any thread.
+  // As Server::turned_away. From any thread, while it serves.
   std::string turned_away() const { return server_->turned_away(); }
 
  private:
@@ -76,7 +76,7 @@ class TaskHost {
                             const std::string& address) const;
   TaskHost(TaskOptions options, std::shared_ptr<Network> network);
   absl::Status Prepare();
-  // What is said to peers: self(), and the token, which nobody else needs.
+  // What peers are told: self(), and the token, which nobody else needs.
   Hello Introduction() const;
 
   const TaskOptions options_;

@@ -48,7 +48,7 @@ WorkerPart::~WorkerPart() = default;
 void WorkerPart::Stop() {
   if (runner_ == nullptr) return;
   Leave(Duration::zero());
-  // Functions may still need the executor and the client to come to their end.
+  // Functions may still need the executor and the client to finish.
   runner_ = nullptr;
 }
 

@@ -1,5 +1,5 @@
-// What a task has when it is a worker: a client of the servers, threads to
-// compute on, and the service that runs closures.
+// What a worker has besides its TaskHost: a client of the servers, compute
+// threads, and the service that runs functions.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,21 @@ namespace capstan {
 
 class WorkerPart {
  public:
-  // What is passed by reference must outlive it; not on the executor.
+  // Whatever is passed by reference must outlive it. Do not call it on the
+  // executor.
   WorkerPart(TaskHost& host, std::shared_ptr<const DefinitionList> definitions,
              Service& next);
-  // After Stop.
+  // Call Stop first.
   ~WorkerPart();
 
-  // Ends the functions that run, and waits for that, however long it takes.
-  // The executor's thread must run meanwhile.
+  // Tells running functions to end and waits for them, however long that takes.
+  // The executor's thread must keep running meanwhile.
   void Stop();
 
   Service& service() { return *service_; }
 
-  // Tells the functions to end, and waits for that for at most `grace`. How
-  // many are left.
+  // Tells running functions to end and waits at most `grace` for them. Returns
+  // how many are still running.
   size_t Leave(Duration grace);
 
  private:

@@ -1,4 +1,4 @@
-// What planted bugs make of requests.
+// How planted bugs change requests.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace capstan::simulate {
 
-// Above all steps that the coordinator ever hands out.
+// Larger than any step that the coordinator ever hands out.
 inline constexpr uint64_t kForeignSteps = uint64_t{1} << 20;
 
-// A request with another body. `inner` must outlive it.
+// A request with its body replaced. `inner` must outlive it.
 class BentCall final : public ServerCall {
  public:
   BentCall(ServerCall& inner, std::string body)

@@ -9,7 +9,7 @@
 
 namespace capstan::simulate {
 
-// The hello of task `role`/`index` on `node`, in its present life.
+// The hello of task `role`/`index` on `node`, in its current incarnation.
 inline Hello HelloOf(const SimNode& node, std::string role, size_t index) {
   Hello hello;
   hello.version = "1";

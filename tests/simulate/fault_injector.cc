@@ -93,7 +93,7 @@ void FaultInjector::InjectAtNode(const FaultSpec& fault) {
     if (node->hung()) return;
     world_.Hang(*node);
     Count(fault.kind);
-    // It may be another process of that node by then.
+    // By then the node may run another process.
     return UndoLater(fault, [this, node, life = node->incarnation()] {
       if (node->incarnation() == life && node->hung()) world_.Resume(*node);
     });

@@ -1,4 +1,4 @@
-// Makes the faults of a scenario happen, at times and to nodes that the seed
+// Injects the faults of a scenario, at times and into nodes that the seed
 // decides, and undoes them.
 #pragma once
 
@@ -22,13 +22,13 @@ class FaultInjector {
   FaultInjector(const FaultInjector&) = delete;
   FaultInjector& operator=(const FaultInjector&) = delete;
 
-  // Begins. The world's nodes must be there.
+  // Starts injecting. The world's nodes must exist.
   void Start();
 
-  // No more faults: mends everything, and starts what is down.
+  // No more faults: undoes all of them, and starts nodes that are down.
   void StopAndMend();
 
-  // How many of each kind took effect.
+  // How many faults of each kind took effect.
   const FaultCounts& counts() const { return counts_; }
 
  private:
@@ -36,7 +36,7 @@ class FaultInjector {
   void Inject(const FaultSpec& fault);
   void InjectAtPair(const FaultSpec& fault);
   void InjectAtNode(const FaultSpec& fault);
-  // Calls `undo` after a part of the fault's time.
+  // Calls `undo` after part of the fault's duration.
   void UndoLater(const FaultSpec& fault, std::function<void()> undo);
   // Nodes that the fault may hit.
   std::vector<SimNode*> Targets(const FaultSpec& fault) const;

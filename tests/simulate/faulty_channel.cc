@@ -16,8 +16,8 @@ Task<> Pause(SimNode& node) {
   co_await timer->SleepUntil(until);
 }
 
-// Writes to memory that was given back. The judge keeps it for some seconds,
-// so this harms nobody else.
+// Writes to memory that the call has released. The judge keeps that memory for
+// some seconds, so this harms nobody else.
 Task<> WriteLater(SimNode& node, MutableBytes memory) {
   co_await Pause(node);
   memory[memory.size() / 2] ^= std::byte{1};

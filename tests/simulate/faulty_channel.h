@@ -1,4 +1,4 @@
-// A channel with a planted bug: it keeps its promises about answers, but not
+// A channel with a planted bug: it keeps its promises about answers, but breaks
 // those about time and memory.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace capstan::simulate {
 
-// `node`, whose process it belongs to, must outlive it. Plants that do not
-// concern channels leave `inner` as it is.
+// `node`, whose process it belongs to, must outlive it. Returns `inner`
+// unchanged for plants that do not concern channels.
 std::unique_ptr<Channel> NewFaultyChannel(std::unique_ptr<Channel> inner,
                                           Plant plant, SimNode& node);
 

@@ -11,7 +11,7 @@
 namespace capstan::simulate {
 namespace {
 
-// So many connections a deaf server accepts in one life.
+// How many connections a deaf server accepts in one life.
 constexpr uint64_t kDeafAfter = 8;
 
 class FaultyStream final : public Stream {
@@ -77,7 +77,7 @@ class FaultyAcceptor final : public Acceptor {
   uint64_t accepted_ = 0;
 };
 
-// Only connections that were accepted are faulty: the bugs are the server's.
+// Only accepted connections are faulty: the bugs are the server's.
 class FaultyNetwork final : public Network {
  public:
   FaultyNetwork(Network& inner, Plant plant, Random random)

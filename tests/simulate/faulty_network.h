@@ -1,6 +1,6 @@
-// A network with a planted bug: it lies between the protocol code and the
-// simulated network, takes the frames apart and breaks some of them in a way
-// that the protocol cannot notice. The judge must.
+// A network with a planted bug: it sits between the protocol code and the
+// simulated network, parses the frames and breaks some of them in a way that
+// the protocol cannot notice. The judge must.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace capstan::simulate {
 
-// `inner` must outlive it. Plants that do not concern the network leave it as
-// it is.
+// `inner` must outlive it. Plants that do not concern the network change
+// nothing.
 std::unique_ptr<Network> NewFaultyNetwork(Network& inner, Plant plant,
                                           Random random);
 

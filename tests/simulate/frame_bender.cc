@@ -81,7 +81,7 @@ void FrameBender::BendHeader(std::span<const Bytes> from) {
     corrupt_ = random_.Chance(kCorruptChance);
   }
   if (plant_ != Plant::kWrongReply) return;
-  // The pieces of a swapped answer go with it.
+  // The pieces of a swapped answer are swapped with it.
   if (kind == FrameKind::kResponse) {
     header->request_id = SwapAnswer(header->request_id);
   } else if (kind == FrameKind::kData || kind == FrameKind::kAbort) {

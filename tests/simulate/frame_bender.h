@@ -1,4 +1,4 @@
-// The planted bugs of the wire, as changes to frames that pass by.
+// The planted bugs of the wire, as changes to passing frames.
 #pragma once
 
 #include <array>
@@ -17,18 +17,17 @@
 
 namespace capstan::simulate {
 
-// Follows the frames in one direction of a stream, whatever pieces its bytes
-// come in.
+// Follows the frames in one direction of a stream, however the bytes are split.
 class FrameTracker {
  public:
-  // Passes bytes on; calls `on_header` whenever a header is complete.
+  // Consumes bytes; calls `on_header` whenever a header is complete.
   void Pass(Bytes bytes,
             const std::function<void(const FrameHeader&)>& on_header);
 
-  // Whether the next byte belongs to a header, and to which place in it.
+  // Whether the next byte belongs to a header, and its position in the header.
   bool in_header() const { return left_ == 0; }
   size_t header_bytes() const { return header_bytes_; }
-  // Otherwise: bytes that are left of what follows the header.
+  // Otherwise: the bytes left of what follows the header.
   uint64_t left() const { return left_; }
 
  private:
@@ -37,34 +36,36 @@ class FrameTracker {
   uint64_t left_ = 0;
 };
 
-// Decides what becomes of the frames of one connection, seen from one end.
+// Decides what happens to the frames of one connection, seen from one end.
 class FrameBender {
  public:
   FrameBender(Plant plant, Random random) : plant_(plant), random_(random) {}
 
-  // Bytes that have been received.
+  // Bytes that were received.
   void OnReceived(Bytes bytes);
 
-  // The first bytes to send of `from`, changed as the plant wants it. They are
-  // of one header, or of what follows one, and valid until the next call.
+  // The first bytes of `from` to send, changed as the plant requires. They
+  // belong to one header, or to what follows one, and are valid until the next
+  // call.
   Bytes Bend(std::span<const Bytes> from);
-  // So many of them were sent.
+  // These bytes were sent.
   void OnSent(Bytes bytes);
 
  private:
   void BendHeader(std::span<const Bytes> from);
-  // The id under which the answer `id` is given.
+  // The id under which the answer `id` is sent.
   uint64_t SwapAnswer(uint64_t id);
 
   const Plant plant_;
   Random random_;
   FrameTracker received_;
   FrameTracker sent_;
-  // Requests that came in and have not been answered.
+  // Requests received and not yet answered.
   std::set<uint64_t> open_;
-  // Answers that are given under another id.
+  // Answers that are sent under another id.
   std::map<uint64_t, uint64_t> swapped_;
-  // The header being sent, with its changes, and what follows it if changed.
+  // The header being sent, with its changes, and what follows it if that
+  // changes.
   std::array<std::byte, kHeaderBytes> header_{};
   std::vector<std::byte> changed_;
   bool corrupt_ = false;

@@ -1,9 +1,9 @@
 // simulate: runs the scenarios of tests/scenarios with many seeds, in virtual
-// time. docs/simulation.md says how to read what it prints.
+// time. docs/simulation.md explains the output.
 //
 //   simulate                                    every scenario, its own seeds
-//   simulate --scenario FILE --seeds 100000     one, many seeds
-//   simulate --scenario FILE --seed 17 --trace t.txt     one run, written down
+//   simulate --scenario FILE --seeds 100000     one scenario, many seeds
+//   simulate --scenario FILE --seed 17 --trace t.txt     one run, traced
 //   simulate --plant wrong_reply                must fail
 #include <fmt/core.h>
 
@@ -77,7 +77,7 @@ void PrintRemark(const std::string& remark) {
   if (!remark.empty()) fmt::print("  remark      {}\n", remark);
 }
 
-// One run, with its trace. True if it was right.
+// One run, with its trace. True if there were no violations.
 bool RunOne(const Flags& flags, const Scenario& scenario) {
   std::ofstream trace;
   if (!flags.trace.empty()) {
@@ -151,7 +151,7 @@ bool RunMany(const Flags& flags, const Scenario& scenario) {
   return summary->ok();
 }
 
-// Reads the scenarios that the flags ask for. Empty after an error, which has
+// Reads the scenarios that the flags select. Empty after an error, which has
 // been printed.
 std::vector<Scenario> LoadScenarios(const Flags& flags) {
   std::vector<std::string> paths = flags.scenarios;

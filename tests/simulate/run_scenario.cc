@@ -13,12 +13,13 @@
 namespace capstan::simulate {
 namespace {
 
-// Below so few seeds a kind of fault may well not have had its chance.
+// With fewer seeds, a kind of fault may by chance never happen.
 constexpr uint64_t kSeedsForEveryFault = 50;
-// A seed may prove nothing; a scenario of which this share does is wrong.
+// A seed may prove nothing; a scenario with a larger share of such seeds is
+// wrong.
 constexpr double kMaxVoid = 0.05;
 
-// Hands out seeds to threads and gathers what comes of them.
+// Hands out seeds to threads and collects the results.
 class Gatherer {
  public:
   Gatherer(const Scenario& scenario, const RunOptions& options)
@@ -102,7 +103,8 @@ absl::StatusOr<ScenarioSummary> Gatherer::Summarize() {
   ScenarioSummary summary;
   Hasher hasher;
   for (uint64_t i = 0; i < results_.size(); ++i) {
-    // After an early stop the seeds behind a gap were run by chance.
+    // After an early stop, whether the seeds after a gap ran is a matter of
+    // timing.
     if (!results_[i]) break;
     Add(*results_[i], summary);
     if (i == 0) summary.remark = results_[i]->remark;

@@ -1,4 +1,4 @@
-// Many seeds of one scenario, and what they amount to.
+// Runs many seeds of one scenario and sums up the results.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ struct RunOptions {
   uint64_t seeds = 1000;
   int jobs = 1;  // threads; the results do not depend on it
   Plant plant = Plant::kNone;
-  // Every so many seeds one is run twice, and must give the same trace.
+  // One in this many seeds runs twice, and must produce the same trace.
   uint64_t repeat_every = 50;
   // Stops when this many seeds have failed.
   uint64_t max_failures = 5;
 };
 
 struct ScenarioSummary {
-  uint64_t seeds = 0;     // that were run
-  uint64_t repeated = 0;  // of them twice
-  uint64_t voided = 0;    // of them prove nothing
+  uint64_t seeds = 0;     // that ran
+  uint64_t repeated = 0;  // of them, ran twice
+  uint64_t voided = 0;    // of them, prove nothing
   uint64_t steps = 0;
   Tally tally;
   FaultCounts faults{};
-  std::string remark;  // of the first seed
+  std::string remark;  // from the first seed
   uint64_t violations = 0;
   // Of the traces of all seeds, in order.
   uint64_t digest = 0;
   // The seeds that failed, in order, with their violations.
   std::vector<SeedResult> failures;
-  // What is wrong with the whole: kinds of faults that never happened, too
-  // many seeds that prove nothing. Empty if nothing is.
+  // Failures of the run as a whole: kinds of faults that never happened, too
+  // many seeds that prove nothing. Empty if there are none.
   std::vector<std::string> complaints;
 
   bool ok() const { return failures.empty() && complaints.empty(); }

@@ -24,12 +24,12 @@ struct SeedResult {
   // Why the run proves nothing (no fault fired, nothing was answered); empty
   // if it counts.
   std::string void_because;
-  std::string remark;  // the workload's
+  std::string remark;  // from the workload
 };
 
-// Runs it: load and faults for the scenario's duration, then no faults until
-// the workload is finished or the time for recovery is over. `trace_text` may
-// be null. Fails only if the scenario is wrong. Thread-safe.
+// Runs the seed: load and faults for the scenario's duration, then no faults
+// until the workload has finished or the recovery time is up. `trace_text` may
+// be null. Fails only if the scenario is invalid. Thread-safe.
 absl::StatusOr<SeedResult> RunSeed(const Scenario& scenario, uint64_t seed,
                                    Plant plant, std::ostream* trace_text);
 

@@ -1,4 +1,4 @@
-// A scenario: what runs, what goes wrong and for how long. A YAML file in
+// A scenario: what runs, what goes wrong and for how long. It is a YAML file in
 // tests/scenarios; docs/simulation.md lists the keys.
 #pragma once
 
@@ -18,56 +18,56 @@ enum class FaultKind {
   kBreak,            // the connections between two nodes are lost
   kPartition,        // nothing passes between two nodes
   kOneWayPartition,  // nothing passes from one node to another
-  kHang,             // a process is stopped and goes on later
-  kCrash,            // a process is killed and started again
-  kPowerLoss,        // a machine dies, with what its disk had not synced
+  kHang,             // a process is stopped and resumes later
+  kCrash,            // a process is killed and restarted
+  kPowerLoss,        // a machine dies and loses what its disk had not synced
   kClock,            // a node's wall clock jumps
   kDiskError,        // an operation on a node's disk fails
 };
 inline constexpr int kFaultKinds = 9;
 
-// As in a scenario: "one_way_partition".
+// The name used in scenarios: "one_way_partition".
 std::string_view FaultKindName(FaultKind kind);
 
-// Something that happens again and again.
+// A recurring fault.
 struct FaultSpec {
   FaultKind kind = FaultKind::kDelay;
-  // The mean time from one to the next.
+  // The mean time between two of them.
   Duration every = std::chrono::seconds(5);
-  // How long each lasts at most.
+  // The longest duration of each.
   Duration lasts = std::chrono::seconds(2);
-  // kDelay: the longest delay. kClock: the farthest jump.
+  // kDelay: the longest delay. kClock: the largest jump.
   Duration up_to = std::chrono::milliseconds(200);
-  // Whom it hits: nodes whose names begin with one of these; empty: all.
+  // The nodes it hits: those whose names begin with one of these; empty: all.
   std::vector<std::string> nodes;
 };
 
 struct Scenario {
-  std::string name;  // the file's, without folder and extension
+  std::string name;  // the file's name, without folder and extension
   std::string path;
   std::string workload;
   // The workload's own keys, as written; checked when it is created.
   YAML::Node parameters;
   std::vector<FaultSpec> faults;
   SimNetworkOptions network;
-  // How long faults happen, and how long after that all must work again.
+  // How long faults happen, and how long afterwards until everything must work.
   Duration duration = std::chrono::seconds(10);
   Duration recovery = std::chrono::seconds(30);
   int seeds = 1000;
-  // One seed is costly: when all scenarios are run, not more than these, and
-  // none twice. 0: as many as are asked for.
+  // For scenarios with costly seeds: the most seeds to run, none of them twice,
+  // when all scenarios are run. 0: no limit.
   int most_seeds = 0;
 };
 
-// Reads `path`. InvalidArgument naming the file and the key if there is
-// anything in it that should not be.
+// Reads `path`. InvalidArgument, naming the file and the key, for unexpected
+// content.
 absl::StatusOr<Scenario> LoadScenario(const std::string& path);
 
-// The same from a text; `path` is for messages and the name.
+// The same from text; `path` is for messages and the name.
 absl::StatusOr<Scenario> ParseScenario(const std::string& text,
                                        const std::string& path);
 
-// The files that end in .yaml in `directory`, sorted.
+// The .yaml files in `directory`, sorted.
 std::vector<std::string> ListScenarios(const std::string& directory);
 
 }  // namespace capstan::simulate

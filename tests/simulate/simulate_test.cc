@@ -1,5 +1,5 @@
-// The short form of `make simulate`: few seeds of every scenario without a
-// violation, every planted bug found, the same trace for the same seed.
+// The short form of `make simulate`: no violations in a few seeds of every
+// scenario, every planted bug found, the same trace for the same seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace capstan::simulate {
 namespace {
 
-// Fewer where code is slow: without optimisation, and under sanitizers.
+// Fewer where code is slow: without optimization, and under sanitizers.
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || \
     defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 8;
@@ -28,7 +28,7 @@ constexpr uint64_t kSeeds = 8;
 constexpr uint64_t kSeeds = 50;
 #endif
 
-// A planted bug must be found within so many; most are within ten.
+// A planted bug must be found within this many seeds; most are within ten.
 constexpr uint64_t kSeedsForPlants = 1000;
 
 std::string Directory() { return testing::SourcePath("tests/scenarios"); }
@@ -47,7 +47,7 @@ TEST_P(ScenarioRunTest, HasNoViolations) {
   ASSERT_TRUE(scenario.ok()) << scenario.status();
   if (scenario->most_seeds > 0) GTEST_SKIP() << "a test of its own";
   RunOptions options;
-  // A scenario whose seeds are costly asks for few, and gets fewer here.
+  // A scenario with costly seeds asks for few, and gets fewer here.
   options.seeds = std::clamp<uint64_t>(
       static_cast<uint64_t>(scenario->seeds) / 4, 1, kSeeds);
   options.repeat_every = 10;
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(All, ScenarioRunTest,
                          ::testing::ValuesIn(ListScenarios(Directory())),
                          NameOfScenario);
 
-// Those in which the bug must be found.
+// The scenarios in which the bug must be found.
 std::vector<std::string> ScenariosFor(Plant plant) {
   if (PlantConcerns(plant, "durable_log")) return {"durable_log"};
   if (PlantConcerns(plant, "request_reply")) return {"request_reply"};
@@ -167,7 +167,7 @@ TEST(SimulateTest, ThreadsDoNotChangeTheTraces) {
 //   build/release/bin/simulate --scenario tests/scenarios/request_reply.yaml
 //       --seed 42
 //
-// and the debug build print the same number, and put it here.
+// and the debug build print the same number, and update it here.
 TEST(SimulateTest, TraceIsTheSameInEveryBuild) {
   const Scenario scenario = Load("request_reply");
   const auto result = RunSeed(scenario, 42, Plant::kNone, nullptr);
@@ -183,7 +183,7 @@ TEST(SimulateTest, TraceOfTrainingIsTheSameInEveryBuild) {
   EXPECT_EQ(result->digest, 0x284f13c0d9dc708au) << std::hex << result->digest;
 }
 
-// Of closures, which are still too young for a number.
+// For closures, whose traces still change too often for a fixed number.
 TEST(SimulateTest, TraceOfClosuresIsTheSameForTheSameSeed) {
   for (const char* name : {"closures_sync", "closures_restart_sync"}) {
     const Scenario scenario = Load(name);
@@ -196,8 +196,9 @@ TEST(SimulateTest, TraceOfClosuresIsTheSameForTheSameSeed) {
   }
 }
 
-// A record that was told before another one came after it (variables.h, Tell);
-// a round that was committed before all its places were taken (round_book.h).
+// Seeds that once failed: a record published before a newer one followed
+// (variables.h, Tell), and a round committed before all its places were taken
+// (round_book.h).
 TEST(SimulateTest, RestartsThatWentWrongGoRight) {
   const std::vector<std::pair<std::string, uint64_t>> seeds = {
       {"closures_restart_one", 145},

@@ -1,4 +1,4 @@
-// A parameter server of the workloads that train.
+// The parameter server of the workloads that train.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace capstan::simulate {
 
-// Serves as ps/`index` at `address` until the node is killed, which it must not
-// be while anybody counts on it: what it holds is in its memory alone. `busy`:
-// as if it had other threads, which keep shards for a while (turn_holder.h).
-// Says by `violation` if it cannot.
+// Serves as ps/`index` at `address` until the node is killed, which must not
+// happen while anybody relies on it: its state is in memory only. `busy`
+// simulates other threads, which keep shards for a while (turn_holder.h).
+// Reports a failure to serve through `violation`.
 Task<> RunStoreServer(SimNode& node, size_t index, std::string address,
                       Plant plant, bool busy,
                       std::function<void(const std::string&)> violation);

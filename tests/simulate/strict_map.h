@@ -1,5 +1,5 @@
-// Reads one map of a YAML file, key by key, and objects to everything that was
-// not asked for: a misspelt key must not turn a fault off unnoticed.
+// Reads one map of a YAML file, key by key, and rejects any key that was not
+// asked for: a misspelt key must not silently turn off a fault.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -27,13 +27,13 @@ class StrictMap {
 
   bool Has(const char* key) const;
 
-  // The value of `key`, or `value` unchanged if the key is absent. An entry
-  // that is of another type, or out of range, is an error.
+  // Reads the value of `key`; leaves `value` unchanged if the key is absent. An
+  // entry of the wrong type or out of range is an error.
   void Read(const char* key, std::string& value);
   void Read(const char* key, bool& value);
   void Read(const char* key, int& value, int least, int most);
   void Read(const char* key, uint64_t& value);
-  // A share, from 0 to 1.
+  // A fraction from 0 to 1.
   void ReadShare(const char* key, double& value);
   void Read(const char* key, Duration& value);
   // One text, or a list of them.
@@ -44,10 +44,10 @@ class StrictMap {
   // The entries of a list of maps; none if absent.
   std::vector<StrictMap> List(const char* key);
 
-  // An error of the reader's own about `key`.
+  // Reports the reader's own error about `key`.
   void Fail(const char* key, std::string_view why);
 
-  // The first error, or an unknown key; OK if there was neither.
+  // The first error or unknown key; OK if there was neither.
   absl::Status Finish() const;
 
  private:

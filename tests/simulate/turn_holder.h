@@ -1,4 +1,5 @@
-// Busy threads of a simulated parameter server, which itself has one.
+// Simulates the busy threads of a parameter server; the simulated one has only
+// a single thread.
 #pragma once
 
 #include <memory>
@@ -9,10 +10,9 @@
 
 namespace capstan::simulate {
 
-// Again and again takes the turn of a shard and keeps it for a while, as
-// another thread would: requests that come to it meanwhile are left waiting,
-// and what follows depends on who comes in between. `store` must live as long
-// as the node's process.
+// Repeatedly takes the turn of a shard and keeps it for a while, as another
+// thread would: requests for that shard wait meanwhile, and the outcome depends
+// on which arrive in between. `store` must live as long as the node's process.
 Task<> HoldTurns(SimNode& node, const Store& store);
 
 }  // namespace capstan::simulate

@@ -1,4 +1,4 @@
-// What runs in a scenario, and the judge of whether it went right.
+// What runs in a scenario, and the judge of whether it ran correctly.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,47 @@
 
 namespace capstan::simulate {
 
-// A fault in the code under test, planted to see whether the judge sees it.
-// It sits between that code and the simulation, never inside it.
+// A bug planted to test whether the judge notices it. It sits between the code
+// under test and the simulation, never inside that code.
 enum class Plant {
   kNone,
   kWrongReply,       // two answers are swapped
   kCorruptBytes,     // a byte of an answer is changed
-  kRepeatedRequest,  // the transport delivers a request a second time
+  kRepeatedRequest,  // the transport delivers a request twice
   kLateEnd,          // a call ends some time after its deadline
   kLateWrite,        // a call's memory is written to after it has ended
   kDeafServer,       // a server stops accepting connections after a few
   kLostSync,         // an append is acknowledged before it is synced
   kLostName,         // a new file's directory is not synced
   // Of parameter servers and their coordinator:
-  kNoDedup,         // an update is applied as often as it comes
-  kDedupByWorker,   // an update is known by who sends it, not by its step
-  kAckInFlight,     // a repetition is acknowledged while the first may fail
-  kEarlyWatermark,  // moved over steps that not all shards have had
+  kNoDedup,         // an update is applied every time it arrives
+  kDedupByWorker,   // an update is identified by its sender, not by its step
+  kAckInFlight,     // a duplicate is acknowledged while the first may fail
+  kEarlyWatermark,  // advanced past steps that not all shards have had
   kNoFence,         // requests of an older generation or term are served
   kStalePull,       // a pull does not wait for its round or clock
   kPartialCommit,   // a server leaves a replica out of a round
   // Of the coordinator and its workers:
-  kRetryNewStep,  // a closure that is sent again is another step
-  kLostClosure,   // a worker answers that it is done, and has not run it
-  kStaleSession,  // a worker serves requests of a session that is over
+  kRetryNewStep,  // a closure that is resent becomes another step
+  kLostClosure,   // a worker reports it done without having run it
+  kStaleSession,  // a worker serves requests of a session that has ended
   kResultSwap,    // a worker answers with the result of another closure
-  // Of a coordinator that is started again:
-  kFarRecord,   // a record is said to account for more steps than it does
+  // Of a restarted coordinator:
+  kFarRecord,   // a record claims to account for more steps than it does
   kLateBlock,   // steps begin before the servers know their numbers
-  kNewNumbers,  // steps that are repeated get other numbers
-  kLostRecord,  // a watermark comes without the record that goes with it
-  kUnsettled,   // a round that some servers have committed is left at that
+  kNewNumbers,  // repeated steps get other numbers
+  kLostRecord,  // a watermark arrives without its record
+  kUnsettled,   // a round committed on only some servers is left so
 };
 // All but kNone.
 std::vector<Plant> AllPlants();
 // "wrong_reply"; "" for kNone.
 std::string_view PlantName(Plant plant);
 absl::StatusOr<Plant> ParsePlant(std::string_view name);
-// Whether the bug has a place in a workload of this name.
+// Whether the bug applies to a workload of this name.
 bool PlantConcerns(Plant plant, std::string_view workload);
 
-// Rules that were broken in a run. The first few are kept.
+// Rules that a run broke. Keeps the text of the first few.
 class Violations {
  public:
   void Add(MonotonicTime time, std::string_view what);
@@ -66,18 +66,18 @@ class Violations {
   std::vector<std::string> texts_;
 };
 
-// What a run amounted to.
+// The totals of a run.
 struct Tally {
   uint64_t requests = 0;
   uint64_t replies = 0;    // with status OK
-  uint64_t retries = 0;    // requests that repeat one without an answer
+  uint64_t retries = 0;    // requests that repeat an unanswered one
   uint64_t cancelled = 0;  // by the caller
   uint64_t late = 0;       // deadline exceeded
   uint64_t lost = 0;       // unavailable
 };
 
-// A cluster of nodes and the load on it. The world is created after it and
-// destroyed before it.
+// A cluster of nodes and the load on it. The world is created after the
+// workload and destroyed before it.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -85,21 +85,21 @@ class Workload {
   // Adds nodes and starts them. `violations` must outlive the workload.
   virtual void Start(SimWorld& world, Violations& violations) = 0;
 
-  // The faults are over. From now on no new load; what is left must succeed,
-  // and then `finished` is true.
+  // The faults have ended. From now on there is no new load; outstanding work
+  // must succeed, and then `finished` is true.
   virtual void Finish() = 0;
   virtual bool finished() = 0;
-  // What it still waits for, for messages.
+  // What it is still waiting for, for messages.
   virtual std::string Progress() const = 0;
 
   // The checks that need the whole run.
   virtual void Check() = 0;
   virtual const Tally& tally() const = 0;
-  // What else there is to say, such as how fast it was; usually nothing.
+  // Other results, such as how fast it was; usually empty.
   virtual std::string Remark() const { return ""; }
 };
 
-// Makes the workload that `scenario` names. InvalidArgument, naming the file
+// Creates the workload that `scenario` names. InvalidArgument, naming the file
 // and the key, if there is none or its parameters are wrong.
 absl::StatusOr<std::unique_ptr<Workload>> NewWorkload(const Scenario& scenario,
                                                       uint64_t seed,

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// OpenBLAS's names of the x86-64 kernels that use no AVX2.
+// OpenBLAS's names for its x86-64 kernels without AVX2.
 constexpr std::array<std::string_view, 19> kOldCores = {
     "Generic", "Katmai",      "Coppermine", "Northwood", "Prescott",
     "Banias",  "Atom",        "Core2",      "Penryn",    "Dunnington",

@@ -17,9 +17,9 @@
 namespace capstan {
 namespace {
 
-// Fortran's interface: all by reference, and the lengths of the texts at the
-// end. Numbers are as wide as in a library for 64-bit ones; one for 32-bit ones
-// reads their lower half.
+// Fortran's interface: everything by reference, and the string lengths at the
+// end. Integers are passed as 64-bit; a library with 32-bit integers reads
+// their lower half.
 using Sgemm = void (*)(const char*, const char*, const int64_t*, const int64_t*,
                        const int64_t*, const float*, const float*,
                        const int64_t*, const float*, const int64_t*,
@@ -30,13 +30,13 @@ constexpr double kOperations = 2.0 * kSize * kSize * kSize;
 constexpr auto kMeasureFor = std::chrono::milliseconds(15);
 constexpr double kSlowFraction = 1.0 / 8;
 
-// A function of any library in this process; null if there is none.
+// A function of any library in this process; null if none has it.
 template <typename Function>
 Function FindFunction(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
-// The file that `address` is from, through all links.
+// The file that `address` was loaded from, with all links resolved.
 std::string FileOf(const void* address) {
   Dl_info info = {};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
@@ -69,8 +69,7 @@ int ThreadsOf(BlasLibrary library) {
   return get == nullptr ? 0 : get();
 }
 
-// The rate of the fastest of some products, so that one that was interrupted
-// does not count.
+// The fastest of several products, so that an interrupted one does not count.
 double Measure(Sgemm sgemm) {
   const std::vector<float> a(kSize * kSize, 0.5f);
   const std::vector<float> b(kSize * kSize, 0.25f);
@@ -80,7 +79,7 @@ double Measure(Sgemm sgemm) {
   const RealClock clock;
   const MonotonicTime start = clock.Now();
   double best = 0;
-  // The first one wakes the threads and the pages.
+  // The first product wakes the threads and faults in the pages.
   for (int i = 0; i < 2 || clock.Now() - start < kMeasureFor; ++i) {
     const MonotonicTime before = clock.Now();
     sgemm("N", "N", &kSize, &kSize, &kSize, &one, a.data(), &kSize, b.data(),

@@ -76,7 +76,7 @@ TEST(BlasInfoTest, FarBelowTheCpuIsSlow) {
       HasSubstr("apt install"));
 }
 
-// This program has none: nothing of Capstan links to one.
+// This program has no BLAS: nothing of Capstan links to one.
 TEST(BlasInfoTest, NoneIsFoundHere) {
   EXPECT_FALSE(FindBlas().has_value());
   EXPECT_FALSE(ProbeBlas().has_value());

@@ -1,4 +1,4 @@
-// Makes the BLAS of a worker, if there is one in its program, ready for use.
+// Sets up the BLAS of a worker, if its program has one.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 namespace capstan {
 
 // Lets the BLAS use `threads` threads, unless OPENBLAS_NUM_THREADS,
-// MKL_NUM_THREADS or OMP_NUM_THREADS say how many, and measures it: if it is
-// slow (see Judge), says so in one line on standard error, as `who`, with what
-// to do. Without a BLAS it does nothing.
+// MKL_NUM_THREADS or OMP_NUM_THREADS is set, and measures it. If it is slow
+// (see Judge), prints one line on standard error, as `who`, that says what to
+// do. Does nothing without a BLAS.
 void PrepareBlas(std::string_view who, int threads,
                  const Environment& environment);
 

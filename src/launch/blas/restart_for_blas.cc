@@ -27,13 +27,13 @@ void RestartForBlas(int argc, char** argv) {
   std::vector<std::string> environment = ProcessVariables();
   environment.push_back(fmt::format("{}={}", kBlasCoreVariable, *core));
   environment.push_back(fmt::format("{}=1", kBlasRestartVariable));
-  // Its own name and not /proc/self/exe, which would be the name in ps.
+  // The program's own name, because ps would show /proc/self/exe.
   std::error_code error;
   std::filesystem::path file =
       std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
   std::fflush(nullptr);
-  // It returns only if it failed: then the slow kernels have to do, and are
+  // Become returns only on failure: then the slow kernels stay, and are
   // reported.
   (void)Become(file.string(), std::vector<std::string>(argv, argv + argc),
                environment);

@@ -22,7 +22,7 @@ constexpr char kFile[] = "libblas.so.3";
 }  // namespace
 
 absl::StatusOr<BlasInfo> LoadAndProbeBlas() {
-  // For good: the library may have started threads.
+  // Never closed: the library may have started threads.
   if (dlopen(kFile, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* reason = dlerror();
     return absl::NotFoundError(reason == nullptr ? kFile : reason);

@@ -1,6 +1,6 @@
-// The BLAS of this machine, which programs with Debian's libtorch get, as a
-// worker would have it. Looked at in a process of its own: a library that was
-// loaded is there to stay, and the kernels are chosen before it is.
+// The BLAS of this machine that programs with Debian's libtorch get, as a
+// worker would see it. It is probed in a separate process, because a loaded
+// library cannot be unloaded and its kernels are chosen before it is loaded.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@
 
 namespace capstan {
 
-// In the process of its own: loads libblas.so.3 and measures it. NotFound, with
+// In the separate process: loads libblas.so.3 and measures it. NotFound, with
 // the loader's reason, if there is none.
 absl::StatusOr<BlasInfo> LoadAndProbeBlas();
 
-// How that process tells its parent: one line of JSON, and back.
-// InvalidArgument for a line that is none. Pure.
+// How that process reports to its parent: as one line of JSON. ParseBlasInfo
+// returns InvalidArgument for a malformed line. Pure.
 std::string ToJson(const BlasInfo& blas);
 absl::StatusOr<BlasInfo> ParseBlasInfo(std::string_view json);
 
-// Starts the process: `program` with `arguments`, which prints what
-// LoadAndProbeBlas finds, in the environment that `capstan run` would give to
-// a worker which inherits `environment`. The errors of RunAndRead and
+// Starts the separate process: `program` with `arguments`, which must print
+// what LoadAndProbeBlas finds. Its environment is what `capstan run` would give
+// a worker that inherits `environment`. Fails like RunAndRead and
 // ParseBlasInfo.
 absl::StatusOr<BlasInfo> ProbeSystemBlas(
     const std::string& program, const std::vector<std::string>& arguments,

@@ -17,7 +17,7 @@ struct Place {
   std::string name;  // "ps/0 at node4:7077"
   std::string address;
   int port = 0;
-  std::vector<std::string> numbers;  // empty: no address of TCP
+  std::vector<std::string> numbers;  // empty: not a TCP address
   absl::Status looked_up;
 };
 
@@ -60,8 +60,7 @@ bool IsLoopbackOnly(const Place& place) {
          std::all_of(place.numbers.begin(), place.numbers.end(), IsLoopback);
 }
 
-// A host that its own machine knows as 127.0.1.1, as Debian has it, is the
-// usual case.
+// Typically a host that resolves its own name to 127.0.1.1, as Debian does.
 std::optional<Finding> CheckLoopback(const Place& place, bool others_beyond) {
   if (!others_beyond || !IsLoopbackOnly(place)) return std::nullopt;
   return Finding{

@@ -1,5 +1,5 @@
 // Whether the addresses in a cluster description can work: host names, and the
-// ports of this machine.
+// ports on this machine.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace capstan {
 
-// How addresses are looked at.
+// How addresses are examined; tests replace these.
 struct AddressSeams {
   HostLookup look_up = LookUpHost;
   std::function<bool(const std::string& number)> is_local = IsLocalNumber;
@@ -22,16 +22,15 @@ struct AddressSeams {
       TryPort;
 };
 
-// Looks at the address of each task: that its host is known; that it is not
-// loopback while others are not; and, if it is of this machine, that its port
-// is free unless a task is `answering` there, be it with a refusal, and that
-// `policy` allows it. Blocks while host names are looked up.
+// Checks the address of each task: its host must be known, and must not be
+// loopback while others are not. If the address is on this machine, `policy`
+// must allow it, and its port must be free unless a task is `answering` there,
+// even with a refusal. Blocks while host names are looked up.
 Findings CheckAddresses(const ClusterSpec& spec, const NetworkPolicy& policy,
                         const std::set<TaskId>& answering,
                         const AddressSeams& seams = {});
 
-// The tasks whose addresses are of this machine. Hosts that are not known are
-// not.
+// The tasks whose addresses are on this machine; unknown hosts are not.
 std::vector<TaskId> LocalTasks(const ClusterSpec& spec,
                                const AddressSeams& seams = {});
 

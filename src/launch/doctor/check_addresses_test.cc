@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 constexpr TaskId kChief{Role::kChief, 0};
 constexpr TaskId kPs{Role::kPs, 0};
 
-// A world of three hosts, of which "here" is this machine.
+// Three hosts, of which "here" is this machine.
 class CheckAddressesTest : public ::testing::Test {
  protected:
   CheckAddressesTest() {

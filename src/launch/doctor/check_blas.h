@@ -1,4 +1,4 @@
-// Whether the mathematics of libtorch is fast on this machine.
+// Whether libtorch computes fast on this machine.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// What there is to say of the machine's BLAS, or that it could not be looked
-// at. Never a problem: not every program needs one. Pure.
+// Findings about the machine's BLAS, or that it could not be examined. Never a
+// problem: not every program needs a BLAS. Pure.
 Findings CheckBlas(const absl::StatusOr<BlasInfo>& blas,
                    const CpuFeatures& cpu);
 

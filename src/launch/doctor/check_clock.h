@@ -1,4 +1,4 @@
-// Whether this machine's clock is right, as far as it can know.
+// Whether this machine's clock is right, as far as the machine can tell.
 #pragma once
 
 #include "launch/doctor/finding.h"
@@ -6,8 +6,8 @@
 
 namespace capstan {
 
-// Never a problem: no result depends on the wall clock, but logs of several
-// machines are compared by it, and certificates are valid by it. Pure.
+// Never a problem: no result depends on the wall clock, but it dates the logs
+// of different machines and decides whether certificates are valid. Pure.
 Findings CheckClock(const MachineFacts& facts);
 
 }  // namespace capstan

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kGoodOpenFiles = 4096;
-// Besides its connections: a program's own files, libraries, logs.
+// In addition to connections: the program's own files, libraries, logs.
 constexpr uint64_t kOtherFiles = 128;
 constexpr uint64_t kGoodThreads = 1024;
 constexpr uint64_t kGoodMemory = 512 * kMiB;
@@ -34,18 +34,18 @@ FindingLevel LevelOf(uint64_t value, uint64_t least, uint64_t good) {
   return value < good ? FindingLevel::kWarning : FindingLevel::kOk;
 }
 
-// `remedy` is dropped if all is well.
+// Drops `remedy` if all is well.
 Finding MakeFinding(FindingLevel level, std::string what, std::string remedy) {
   if (level == FindingLevel::kOk) remedy.clear();
   return {level, std::move(what), std::move(remedy)};
 }
 
 Finding CheckOpenFiles(const MachineFacts& facts, int tasks) {
-  // A coordinator has two connections to each task, and each may have called
-  // it.
+  // A coordinator has two connections to each task, and each task may have
+  // opened as many to it.
   const uint64_t least = 4 * static_cast<uint64_t>(tasks) + kOtherFiles;
   const uint64_t wanted = std::max(least, kGoodOpenFiles);
-  // Tasks raise the limit themselves, as far as they may.
+  // Tasks raise the limit themselves, as far as they are allowed to.
   const uint64_t limit =
       std::max(*facts.open_files, facts.open_files_hard.value_or(0));
   return MakeFinding(

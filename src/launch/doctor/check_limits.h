@@ -1,4 +1,4 @@
-// Whether this machine lets a task have what it needs.
+// Whether this machine gives a task the resources it needs.
 #pragma once
 
 #include "launch/doctor/finding.h"
@@ -6,9 +6,9 @@
 
 namespace capstan {
 
-// Open files, threads, memory, the queue of new connections, and the disk under
-// the current folder, for a job of so many tasks, or 0 if that is not known.
-// What the system does not say is left out. Pure.
+// Open files, threads, memory, the accept queue, and the disk under the current
+// folder, for a job of `tasks` tasks (0 if unknown). Omits what the system does
+// not report. Pure.
 Findings CheckLimits(const MachineFacts& facts, int tasks);
 
 }  // namespace capstan

@@ -24,7 +24,7 @@ MachineFacts GoodMachine() {
   return facts;
 }
 
-// The finding that has `text`, on a machine for so many tasks.
+// The finding that contains `text`, on a machine for `tasks` tasks.
 Finding Find(const MachineFacts& facts, const std::string& text,
              int tasks = 0) {
   for (const Finding& finding : CheckLimits(facts, tasks)) {

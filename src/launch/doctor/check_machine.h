@@ -1,4 +1,4 @@
-// What the CPU, the memory's pages and the network of this machine are like.
+// The CPU, memory pages and network of this machine.
 #pragma once
 
 #include "launch/doctor/finding.h"
@@ -7,12 +7,12 @@
 
 namespace capstan {
 
-// The versions of Capstan and of the kernel, the cores and their vector
-// instructions, and huge pages. What the system does not say is left out. Pure.
+// The versions of Capstan and the kernel, the cores and their vector
+// instructions, and huge pages. Omits what the system does not report. Pure.
 Findings CheckMachine(const MachineFacts& facts);
 
-// Whether tasks on this machine can talk to one another, and whether others
-// could find it by its name. Pure.
+// Whether tasks on this machine can talk to one another, and whether other
+// machines could find it by its name. Pure.
 Findings CheckLoopback(const LoopbackFacts& facts);
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// What it means how the tasks of a cluster answered.
+// What the answers of a cluster's tasks mean.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace capstan {
 
-// One finding for each task. A task that is not there is a problem if another
-// one is, as the job then runs without it; else the job has not been started,
-// which is a warning. One that is there and cannot be talked to is always a
+// One finding per task. A missing task is a problem if another task answers,
+// because the job then runs without it; otherwise the job has not been started,
+// which is a warning. A task that is there but cannot be talked to is always a
 // problem, and so is a connection on which nothing came back for `timeout`.
 // Pure.
 Findings CheckTasks(const std::vector<TaskProbe>& probes, Duration timeout);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kSoon = std::chrono::days(30);
 
-// The permission bits, links followed; 0 if there is no such file.
+// The permission bits, following links; 0 if there is no such file.
 mode_t ModeOf(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
@@ -74,7 +74,7 @@ class Checker {
                           directory_),
               fmt::format("run: chmod 700 {}", directory_));
     }
-    // Tasks look at their own keys, and nobody at this one.
+    // Each task checks its own key, but no task checks this one.
     const std::string ca_key = PathOf("ca.key");
     if ((ModeOf(ca_key) & 0077) != 0) {
       Problem(fmt::format("TLS: '{}' is open to others than its owner, and "
@@ -86,7 +86,7 @@ class Checker {
     }
   }
 
-  // NAME of every NAME.pem and NAME.key but the CA's, in order.
+  // NAME for every NAME.pem and NAME.key except the CA's, in order.
   std::set<std::string> ListNames() const {
     std::set<std::string> names;
     std::error_code error;

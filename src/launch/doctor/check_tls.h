@@ -10,11 +10,10 @@
 
 namespace capstan {
 
-// Looks at every pair NAME.pem and NAME.key of `directory` as a task would:
-// that both are there, belong together and to ca.pem, are valid, for 30 days
-// more, and that others cannot read the key nor replace anything. Of those that
-// are well only their number is said. `tasks` are those that will look for
-// certificates there.
+// Checks every pair NAME.pem and NAME.key of `directory` as a task would: both
+// exist, belong together and to ca.pem, stay valid for another 30 days, and
+// others can neither read the key nor replace anything. Valid pairs are only
+// counted. `tasks` are those that will look for certificates there.
 Findings CheckTls(const std::string& directory,
                   const std::vector<TaskId>& tasks, Clock& clock);
 

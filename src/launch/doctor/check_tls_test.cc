@@ -33,7 +33,7 @@ class CheckTlsTest : public ::testing::Test {
   Findings Check(const std::vector<TaskId>& tasks = {}) {
     return CheckTls(directory_, tasks, clock_);
   }
-  // All that is not well.
+  // Every finding that is not OK.
   Findings Complaints(const std::vector<TaskId>& tasks = {}) {
     Findings findings = Check(tasks);
     std::erase_if(findings, [](const Finding& finding) {

@@ -1,4 +1,4 @@
-// Whether the file of a job token can be used.
+// Whether a job token's file can be used.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// Reads `file` as a task would that has TLS or not; finds nothing if it is
+// Reads `file` as a task with or without TLS would; no findings if `file` is
 // empty. No finding shows the token.
 Findings CheckTokenFile(const std::string& file, bool tls);
 

@@ -57,7 +57,7 @@ class Diagnosis {
                          : given;
   }
 
-  // What there is to say of the description, which is checked as it is read.
+  // Findings about the description, which is checked as it is read.
   Findings ReadCluster() {
     DetectOptions detect;
     detect.file = options_.cluster_file;
@@ -82,8 +82,8 @@ class Diagnosis {
     return findings;
   }
 
-  // Who will look for certificates on this machine. On one that runs the whole
-  // job that is everybody.
+  // The tasks that will look for certificates on this machine: all of them if
+  // it runs the whole job.
   std::vector<TaskId> TasksHere() const {
     if (cluster_.task) return {*cluster_.task};
     return LocalTasks(cluster_.spec);

@@ -14,24 +14,24 @@
 namespace capstan {
 
 struct DiagnoseOptions {
-  // As --cluster; if empty, the cluster is looked for as tasks do it.
+  // As --cluster; if empty, the cluster is resolved as tasks do.
   std::string cluster_file = {};
   // As --tls; if empty, CAPSTAN_TLS.
   std::string tls_directory = {};
   // As --token; if empty, CAPSTAN_TOKEN.
   std::string token_file = {};
   Environment environment = Environment::FromProcess();
-  // Looks at the BLAS of the machine (system_blas.h); not looked at if empty.
+  // Probes the BLAS of the machine (system_blas.h); skipped if empty.
   std::function<absl::StatusOr<BlasInfo>()> probe_blas = {};
   // Where `capstan run` would write.
   std::string folder = ".";
-  // How long one answer of a task may take.
+  // How long a task may take to answer one request.
   Duration timeout = std::chrono::seconds(2);
 };
 
-// Looks at everything there is: the machine always, a cluster and a TLS
-// directory if there are any. Never fails: what goes wrong is a finding. Blocks
-// for seconds. Thread-safe.
+// Checks the machine always, and a cluster and a TLS directory if there are
+// any. Never fails: an error becomes a finding. Blocks for seconds.
+// Thread-safe.
 Findings Diagnose(const DiagnoseOptions& options);
 
 }  // namespace capstan

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class DiagnoseTest : public ::testing::Test {
  protected:
-  // Everything that was found, a line each.
+  // All findings, one per line.
   std::string Lines(const Environment& environment) {
     DiagnoseOptions options;
     options.cluster_file = cluster_file_;

@@ -45,7 +45,7 @@ std::string ToJson(const Findings& findings) {
       {"findings", std::move(list)},
       {"problems", Count(findings, FindingLevel::kProblem)},
       {"warnings", Count(findings, FindingLevel::kWarning)}};
-  // What the system or a file says need not be UTF-8.
+  // Text from the system or a file may not be UTF-8.
   return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 

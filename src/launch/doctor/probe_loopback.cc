@@ -31,8 +31,8 @@ struct Pair {
   FileDescriptor far;
 };
 
-// Neither end can block for long: the kernel accepts by itself, and both ends
-// are here.
+// Neither end can block for long: the kernel completes the handshake by itself,
+// and both ends are on this machine.
 absl::Status Connect(Pair& pair) {
   const FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};

@@ -1,4 +1,5 @@
-// How this machine's own network does: what every task on it depends on.
+// How well this machine's loopback network works; every task on it depends on
+// it.
 #pragma once
 
 #include <string>
@@ -9,17 +10,18 @@
 namespace capstan {
 
 struct LoopbackFacts {
-  // OK, or why no connection to 127.0.0.1 can be made: no free port, a filter.
+  // OK, or why no connection to 127.0.0.1 can be made: no free port, a
+  // firewall.
   absl::Status status = absl::OkStatus();
-  // The median time of one byte there and back.
+  // Median round-trip time of one byte.
   Duration round_trip = {};
-  // The name of this machine, and whether it can be looked up.
+  // This machine's name, and whether it can be looked up.
   std::string host = {};
   absl::Status host_status = absl::OkStatus();
 };
 
-// Makes a connection from a free port to another and measures it, and looks the
-// host's name up. Blocks: for milliseconds, or as long as the system's lookup
+// Connects one free port to another, measures the round trip, and looks up the
+// host's name. Blocks: for milliseconds, or as long as the system's lookup
 // takes. Thread-safe.
 LoopbackFacts ProbeLoopback();
 

@@ -60,7 +60,7 @@ class Prober {
     const std::unique_ptr<Channel> channel = client_.NewChannel(probe.task);
     std::vector<Duration> times;
     absl::Status status;
-    // The first one connects, and does not count.
+    // The first round connects, and does not count.
     for (int i = 0; status.ok() && i <= TaskProbe::kRounds; ++i) {
       const MonotonicTime start = client_.clock().Now();
       status = co_await Echo(*channel);

@@ -1,4 +1,4 @@
-// Calls every task of a cluster, and measures the way there and back.
+// Calls every task of a cluster and measures the round trips.
 #pragma once
 
 #include <string>
@@ -18,24 +18,23 @@ struct TaskProbe {
 
   TaskId task = {};
   std::string address = {};
-  // OK if it did; else as Channel::Call.
+  // OK if it answered; otherwise as Channel::Call.
   absl::Status status = {};
   // If it did not answer: whether a connection could be made at all (as
-  // Network::Connect), and how long trying took.
+  // Network::Connect), and how long the attempt took.
   absl::Status connected = {};
   Duration tried = {};
-  // If it did: what it says of itself, and the median time that kBytes took
-  // there and back.
+  // If it answered: its own report, and the median round-trip time of kBytes.
   TaskReport report = {};
   Duration round_trip = {};
 
-  // Whether somebody answered who then refused us, or whom we refuse: another
-  // version or job, a wrong certificate. Trying again would not help.
+  // Whether a peer answered but refused us, or we refused it: another version
+  // or job, a wrong certificate. Retrying would not help.
   bool refused() const;
 };
 
-// All tasks, in the order of the spec; they are called at once, and measured
-// one after the other. Blocks for a few times the client's time-out at most.
+// All tasks, in the order of the spec; called in parallel, then measured one at
+// a time. Blocks for at most a few times the client's timeout.
 std::vector<TaskProbe> ProbeTasks(AdminClient& client);
 
 }  // namespace capstan

@@ -22,25 +22,25 @@ struct FailureText {
   std::vector<std::string> details = {};
 };
 
-// The tasks that have failed and not recovered, in the order in which they did.
-// The first is what the others are likely to follow from, and the chief knows
-// best what it meant for the program. Not thread-safe.
+// The tasks that have failed and not recovered, in order of failure. The first
+// failure probably caused the others; the chief's report tells best what it
+// meant for the program. Not thread-safe.
 class FailureList {
  public:
-  // A task that is on the list keeps its place: it has failed again before it
-  // had recovered.
+  // A task that is already on the list keeps its place: it failed again before
+  // it recovered.
   void Add(TaskFailure failure);
 
   // The task has recovered.
   void Remove(TaskId task);
 
-  // How the first one failed, in words; "" if no task is on the list.
+  // Describes the first failure; "" if no task is on the list.
   std::string first() const;
 
   // "first failure: worker/0 ..." with the end of its log, a headline for each
-  // of the next few, and the chief, with the end of its log, last. No details
-  // if a task wrote nothing, or only empty lines. Empty if no task is on the
-  // list.
+  // of the next few failures, and finally the chief with the end of its log. No
+  // details for a task that wrote nothing or only empty lines. Empty if no task
+  // is on the list.
   std::vector<FailureText> Report() const;
 
  private:

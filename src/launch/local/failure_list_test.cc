@@ -19,7 +19,7 @@ TaskFailure Failure(TaskId task, const std::string& how,
   return {task, name + " " + how, name + ".log", std::move(lines)};
 }
 
-// All lines, the details indented.
+// All lines, with the details indented.
 std::vector<std::string> Lines(const FailureList& failures) {
   std::vector<std::string> lines;
   for (const FailureText& text : failures.Report()) {

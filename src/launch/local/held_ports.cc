@@ -34,7 +34,8 @@ absl::StatusOr<HeldPorts> HeldPorts::Take(int count) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     socklen_t size = sizeof(address);
-    // Two may have a port as long as both say so and only one listens.
+    // Two sockets may share a port if both set this option and only one
+    // listens.
     const int yes = 1;
     if (setsockopt(holder.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) !=
         0) {
@@ -52,7 +53,7 @@ absl::StatusOr<HeldPorts> HeldPorts::Take(int count) {
 }
 
 void HeldPorts::KeepThroughExec() {
-  // Cannot fail for a descriptor that is open.
+  // Cannot fail for an open descriptor.
   for (const FileDescriptor& holder : sockets_) fcntl(holder.get(), F_SETFD, 0);
 }
 

@@ -1,4 +1,4 @@
-// Free ports of the loopback interface, kept from others until they are used.
+// Free loopback ports, reserved until they are used.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace capstan {
 
-// Ports that nobody listens on, each held by a socket that is bound to it, and
-// not inherited by child processes, for as long as this lives. Who says
-// SO_REUSEADDR, as Capstan's tasks do, can listen on them meanwhile, also again
-// after a restart; the kernel gives them to nobody else. Move-only. Not
+// Ports that nobody listens on. A socket bound to each holds it while this
+// object lives; child processes do not inherit the socket. Meanwhile a program
+// that sets SO_REUSEADDR, as Capstan's tasks do, can listen on the port, even
+// again after a restart; the kernel gives it to nobody else. Move-only. Not
 // thread-safe.
 class HeldPorts {
  public:
@@ -19,10 +19,11 @@ class HeldPorts {
   // more ports or descriptors.
   static absl::StatusOr<HeldPorts> Take(int count);
 
-  // Lets the program that this process becomes by exec hold them, to its end.
+  // Keeps the ports held after this process execs another program, until that
+  // program exits.
   void KeepThroughExec();
 
-  // In the order in which they were taken.
+  // In the order they were taken.
   const std::vector<int>& ports() const { return ports_; }
 
  private:

@@ -50,7 +50,7 @@ TEST(HeldPortsTest, MayOutliveThisProgram) {
   close(fd);
   absl::StatusOr<HeldPorts> held = HeldPorts::Take(1);
   ASSERT_OK(held);
-  // The descriptor is the first that was free.
+  // The lowest descriptor that was free.
   EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
   held->KeepThroughExec();
   EXPECT_EQ(fcntl(fd, F_GETFD), 0);

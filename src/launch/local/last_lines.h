@@ -1,4 +1,4 @@
-// The last lines of something long.
+// The last lines of a long text.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// Keeps the last lines that it is given, and of each line its beginning, so
-// that memory is bounded. Not thread-safe.
+// Keeps the last lines added, and only the beginning of each, so that memory is
+// bounded. Not thread-safe.
 class LastLines {
  public:
   static constexpr size_t kLines = 30;
@@ -22,7 +22,7 @@ class LastLines {
     if (cut) lines_.back() += "...";
   }
 
-  // The oldest first.
+  // Oldest first.
   const std::deque<std::string>& lines() const { return lines_; }
 
  private:

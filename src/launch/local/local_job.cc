@@ -14,8 +14,8 @@
 namespace capstan {
 namespace {
 
-// How many functions a worker runs at once. What is no number is refused by the
-// worker itself.
+// How many functions a worker runs at once. The worker itself refuses a value
+// that is not a number.
 int Concurrency(const LocalJobOptions& options) {
   if (options.concurrency > 0) return options.concurrency;
   constexpr std::string_view kName = "CAPSTAN_CONCURRENCY=";
@@ -30,8 +30,9 @@ int Concurrency(const LocalJobOptions& options) {
   return inherited;
 }
 
-// What a function of `task` has of the cores of this machine: workers compute,
-// and those that share a machine would only be in one another's way with more.
+// How many cores of this machine a function of `task` gets: workers compute,
+// and workers that share a machine would only get in one another's way with
+// more.
 int ComputeThreads(TaskId task, const LocalJobOptions& options) {
   if (task.role != Role::kWorker || options.cores <= 0) return 0;
   return std::max(1, options.cores / options.workers / Concurrency(options));

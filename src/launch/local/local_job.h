@@ -1,5 +1,4 @@
-// The plan of a job on this machine: which tasks there are, and what each is
-// started with.
+// The plan of a job on this machine: its tasks, and how each is started.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +15,34 @@ struct LocalJobOptions {
   int servers = 1;
   bool evaluator = false;
   // What the chief, the workers and the evaluator run: a path, and the
-  // arguments with the program's name first.
+  // arguments starting with the program's name.
   std::string program = {};
   std::vector<std::string> arguments = {};
-  // What the parameter servers run, likewise. This very program, unless given.
+  // The same for the parameter servers; by default, this program.
   std::string server_program = "/proc/self/exe";
   std::vector<std::string> server_arguments = {"capstan", "server"};
   // What all tasks inherit, as "NAME=value".
   std::vector<std::string> environment = {};
-  // Tells this job from others.
+  // Distinguishes this job from others.
   std::string job_id = {};
   // The folder of the certificates; "" for none.
   std::string tls = {};
-  // Where the job saves its checkpoints; "" for what is inherited.
+  // Where the job saves its checkpoints; "" for the inherited directory.
   std::string checkpoint_directory = {};
   // The chief's, see TaskOptions; "" for none.
   std::string over_file = {};
-  // How many functions each worker runs at once; 0: as they inherit, or one.
+  // How many functions each worker runs at once; 0: as inherited, or one.
   int concurrency = 0;
-  // Of this machine, for the workers to share; 0 if they are not told.
+  // The machine's cores, for the workers to share; 0 to not tell them.
   int cores = 0;
-  // What the variables of each server may take, in bytes; 0 if they are not
-  // told.
+  // How many bytes the variables of each server may take; 0 to not tell the
+  // server.
   uint64_t server_memory = 0;
-  // The kernels that OpenBLAS is to take in all tasks but the servers; "" to
-  // let it choose.
+  // The kernels for OpenBLAS in all tasks but the servers; "" to let it choose.
   std::string blas_core = {};
 };
 
-// What one process is started with.
+// How to start one process.
 struct LocalTask {
   TaskId id = {};
   std::string program = {};
@@ -54,17 +52,17 @@ struct LocalTask {
 
 struct LocalJob {
   ClusterSpec spec = {};
-  // In the order in which to start them: those that wait for others come last,
-  // the chief as the very last.
+  // In start order: tasks that wait for others come last, and the chief last of
+  // all.
   std::vector<LocalTask> tasks = {};
 };
 
 // The tasks of such a job, in the order of LocalJob.
 std::vector<TaskId> TasksOf(const LocalJobOptions& options);
 
-// Plans the job. Each task of TasksOf has the address at its place in
-// `addresses`, and is told about the job as TaskEnvironment says.
-// InvalidArgument unless it is a whole cluster. Pure; thread-safe.
+// Plans the job. `addresses` has one address for each task of TasksOf, in that
+// order; each task is told about the job as TaskEnvironment says.
+// InvalidArgument unless the cluster is complete. Pure; thread-safe.
 absl::StatusOr<LocalJob> PlanLocalJob(
     const LocalJobOptions& options, const std::vector<std::string>& addresses);
 

@@ -51,7 +51,7 @@ std::vector<TaskId> Ids(const std::vector<LocalTask>& tasks) {
   return ids;
 }
 
-// For so many tasks.
+// Addresses for `count` tasks.
 std::vector<std::string> Addresses(int count) {
   std::vector<std::string> addresses;
   for (int i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ TEST(LocalJobTest, TheChiefIsLast) {
 
 TEST(LocalJobTest, OnlyTheChiefSaysThatTheJobIsOver) {
   LocalJobOptions options = Options();
-  // Of a job that this runs in.
+  // From the job that this test runs in.
   options.environment = {"CAPSTAN_OVER_FILE=/other/over"};
   options.over_file = "/run/over";
   const auto job = PlanLocalJob(options, Addresses(4));
@@ -87,7 +87,7 @@ TEST(LocalJobTest, OnlyTheChiefSaysThatTheJobIsOver) {
 TEST(LocalJobTest, EachTaskFindsItselfInItsCluster) {
   LocalJobOptions options = Options();
   options.servers = 2;
-  // Of the step of Slurm that this runs in, which is not this job.
+  // From the Slurm step that this test runs in, which is not this job.
   options.environment = {"SLURM_JOB_ID=1",    "SLURM_STEP_ID=0",
                          "SLURM_NTASKS=8",    "SLURM_STEP_NUM_TASKS=8",
                          "TF_CONFIG=garbage", "CAPSTAN_TASK=ps/7",
@@ -150,7 +150,7 @@ TEST(LocalJobTest, WorkersShareTheCores) {
       }
     }
   }
-  // At least one each.
+  // At least one core each.
   options.cores = 1;
   job = PlanLocalJob(options, Addresses(4));
   ASSERT_OK(job);

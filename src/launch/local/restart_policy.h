@@ -1,4 +1,4 @@
-// When a task that failed is started again.
+// When a failed task is restarted.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,15 @@
 
 namespace capstan {
 
-// The restarts of one task: at once after the first failure, as most failures
-// are accidents; then after 0.5 s, and each time twice as long, up to 10 s, as
-// a task that fails again and again would only keep the machine busy. One that
-// has run for kHealthy before it fails begins again with no delay: what went
-// wrong before has passed. The number of restarts counts them all.
-// Not thread-safe.
+// The restarts of one task: immediate after the first failure, because most
+// failures are accidents; then after 0.5 s, doubling up to 10 s, because a task
+// that keeps failing would only keep the machine busy. A failure after at least
+// kHealthy of running restarts the task immediately again: the earlier cause
+// has passed. The number of restarts counts all of them. Not thread-safe.
 class RestartPolicy {
  public:
-  // Longer than a program takes to fail at its start, and short enough for
-  // tasks that are killed every few seconds to run most of the time.
+  // Longer than a program takes to fail at its start, yet short enough that
+  // tasks killed every few seconds run most of the time.
   static constexpr Duration kHealthy = std::chrono::seconds(2);
   static constexpr Duration kMaxDelay = std::chrono::seconds(10);
 
@@ -27,11 +26,11 @@ class RestartPolicy {
   // The task was started, for the first time or again.
   void OnStart(MonotonicTime now) { started_ = now; }
 
-  // How long a task that runs has done so.
+  // How long the running task has been running.
   Duration RunTime(MonotonicTime now) const { return now - started_; }
 
-  // The task failed. Returns how long to wait before it is started again;
-  // nullopt if no restart is left.
+  // The task failed. Returns how long to wait before restarting it; nullopt if
+  // no restarts are left.
   std::optional<Duration> OnFailure(MonotonicTime now) {
     if (restarts_ >= max_restarts_) return std::nullopt;
     ++restarts_;
@@ -42,7 +41,7 @@ class RestartPolicy {
     return delay;
   }
 
-  // How often it was started again, or is about to be.
+  // Restarts so far, including one that is about to happen.
   int restarts() const { return restarts_; }
 
  private:

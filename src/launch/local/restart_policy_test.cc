@@ -15,8 +15,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-// A task that fails after each of these times of running, in turn; the delays
-// before it is started again.
+// The restart delays of a task that fails after running for each of `lives` in
+// turn.
 std::vector<Duration> Delays(const std::vector<Duration>& lives) {
   RestartPolicy policy(static_cast<int>(lives.size()));
   MonotonicTime now(hours(1));
@@ -80,7 +80,7 @@ TEST(RestartPolicyTest, TheTimeOfWaitingIsNoHealth) {
   MonotonicTime now(hours(1));
   policy.OnStart(now);
   EXPECT_EQ(policy.OnFailure(now), Duration::zero());
-  // Its port was held for long.
+  // Its port was held by another process for a long time.
   now += hours(1);
   policy.OnStart(now);
   EXPECT_EQ(policy.RunTime(now), Duration::zero());

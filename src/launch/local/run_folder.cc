@@ -35,7 +35,7 @@ absl::StatusOr<RunFolder> RunFolder::Create(const std::string& parent,
   CAPSTAN_RETURN_IF_ERROR(here.status());
   const absl::Status made = (*here)->CreateDir(kRuns);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  // Opened by its name, as it may be a link to a disk with more space.
+  // Opened by name, because it may be a link to a disk with more space.
   auto runs = PosixFileSystem::Open(absl::StrCat(parent, "/", kRuns));
   CAPSTAN_RETURN_IF_ERROR(runs.status());
 

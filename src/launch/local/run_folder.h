@@ -1,4 +1,4 @@
-// Where a run of a local job keeps what it writes.
+// Where a local job's run keeps its files.
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +16,9 @@
 
 namespace capstan {
 
-// The new folder runs/<time>-<pid>, for the user alone: cluster.yaml, the
-// folder logs, and at the end of the job the files over and result. Not
-// thread-safe.
+// The new folder runs/<time>-<pid>, accessible to the user alone: it holds
+// cluster.yaml, the folder logs, and at the end of the job the files over and
+// result. Not thread-safe.
 class RunFolder {
  public:
   // Creates it, and runs/ if that is missing, in the folder `parent`. The name
@@ -30,16 +30,16 @@ class RunFolder {
   // "runs/20231115-222901-1778": relative to `parent`.
   const std::string& path() const { return path_; }
 
-  // Writes cluster.yaml, as FileClusterResolver reads it: for whoever looks at
-  // the job from outside.
+  // Writes cluster.yaml in the format of FileClusterResolver, for programs that
+  // inspect the job from outside.
   absl::Status WriteCluster(const ClusterSpec& spec, std::string_view job_id);
 
-  // "runs/20231115-222901-1778/over", which the chief makes when it tells the
-  // tasks that the job is over; and whether it has.
+  // "runs/20231115-222901-1778/over", which the chief creates when it tells the
+  // tasks that the job has ended; and whether the chief has created it.
   std::string OverPath() const;
   bool IsOver() const;
 
-  // Writes result, for ReadRunResult: the job has ended.
+  // Writes result, which ReadRunResult reads: the job has ended.
   absl::Status WriteResult(const RunResult& result);
 
   // "runs/20231115-222901-1778/logs/worker-1.log".

@@ -35,7 +35,7 @@ std::string NewJobId() {
 
 absl::StatusOr<SignalFd> TakeSignals() {
   std::vector<int> signals = {SIGCHLD, SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
-  // Started by nohup, a job outlives its terminal.
+  // A job started by nohup outlives its terminal.
   struct sigaction hangup;
   if (sigaction(SIGHUP, nullptr, &hangup) == 0 &&
       hangup.sa_handler != SIG_IGN) {
@@ -44,7 +44,7 @@ absl::StatusOr<SignalFd> TakeSignals() {
   return SignalFd::Open(signals);
 }
 
-// Where the tasks listen, and what is theirs for as long as this lives.
+// Where the tasks listen, and what holds those places while this lives.
 struct Places {
   std::vector<std::string> addresses;
   std::optional<HeldPorts> ports;
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<TaskProcess>> MakeProcesses(
 }  // namespace
 
 absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
-  // Of each task it has the log and the ends of pipes.
+  // Each task needs descriptors for its log and the ends of pipes.
   RaiseOpenFileLimit();
   const RealClock clock;
   Screen screen(options.output, options.messages);
@@ -108,7 +108,7 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
   absl::StatusOr<RunFolder> folder =
       RunFolder::Create(options.folder, clock.WallNow(), getpid());
   CAPSTAN_RETURN_IF_ERROR(folder.status());
-  // Whole, as the program may be in another folder then.
+  // Absolute, because the program may change its working directory.
   const auto parent = std::filesystem::absolute(options.folder);
   options.job.over_file = (parent / folder->OverPath()).string();
   options.supervisor.job_is_over = [&folder] { return folder->IsOver(); };
@@ -121,7 +121,8 @@ absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options) {
   absl::StatusOr<SignalFd> signals = TakeSignals();
   CAPSTAN_RETURN_IF_ERROR(signals.status());
 
-  // What a task leaves behind becomes ours, and can be waited for.
+  // Processes that a task leaves behind become our children, so we can wait for
+  // them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   screen.Say(
       fmt::format("{}; logs in {}/logs", job->spec.ToString(), folder->path()));

@@ -10,31 +10,31 @@
 namespace capstan {
 
 struct RunLocalJobOptions {
-  // `program` is a path or a name, which is looked for in `search_path` (as in
-  // PATH). The job id is ignored: each run has a new one.
+  // `program` is a path, or a name to find in `search_path` (as in PATH). The
+  // job id is ignored: each run gets a new one.
   LocalJobOptions job = {};
   std::string search_path = {};
   SupervisorOptions supervisor = {};
   // Whether the tasks talk over TCP on 127.0.0.1, which every user of the
-  // machine can reach, and not over Unix sockets.
+  // machine can reach, instead of over Unix sockets.
   bool tcp = false;
-  // Where the folder of the sockets is made, see SocketFolder.
+  // Where to create the socket folder, see SocketFolder.
   std::string socket_parent = {};
-  // The folder in which runs/ is.
+  // The folder that contains runs/.
   std::string folder = ".";
-  // Descriptors: of the tasks' lines, and of what there is to say.
+  // Descriptors: for the tasks' lines, and for this program's own messages.
   int output = 1;
   int messages = 2;
 };
 
-// Runs the job to its end, see Supervisor, and returns the exit code. Writes
-// what the tasks write to the screen and, whole, to runs/<id>/logs. A program
-// that cannot be run is reported in one line, with the code 126 or 127. Fails,
+// Runs the job to its end (see Supervisor) and returns the exit code. The
+// tasks' output goes to the screen and, in full, to runs/<id>/logs. A program
+// that cannot be run is reported in one line, with exit code 126 or 127. Fails,
 // without having started anything, if there are no ports or no folder for the
-// sockets or the logs. While it runs, it takes the signals SIGINT, SIGTERM,
+// sockets or the logs. Meanwhile it handles the process's SIGINT, SIGTERM,
 // SIGHUP (unless that was ignored), SIGCHLD, SIGPIPE and SIGXFSZ (a log that is
-// too large is an error like others) of the process, and reaps all its
-// children; so one at a time, and in the main thread.
+// too large is an error like any other), and reaps all children of the process;
+// so run only one at a time, and in the main thread.
 absl::StatusOr<int> RunLocalJob(RunLocalJobOptions options);
 
 }  // namespace capstan

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = 1 << 16;
 
-// Whether `line` begins so; then without it.
+// Whether `line` starts with `prefix`, which is then removed.
 bool TakePrefix(std::string& line, std::string_view prefix) {
   if (!line.starts_with(prefix)) return false;
   line.erase(0, prefix.size());
@@ -37,7 +37,7 @@ std::string EndText(WallTime time) {
 }
 
 std::string FormatRunResult(const RunResult& result) {
-  // One line each, also if a name has line feeds in it.
+  // One line each, even if a name contains line feeds.
   return fmt::format("exit_code: {}\nended: {}\nreason: {}\n", result.exit_code,
                      result.ended, Printable(result.reason));
 }

@@ -11,20 +11,21 @@ namespace capstan {
 struct RunResult {
   int exit_code = 0;       // of `capstan run`
   std::string ended = {};  // "2026-11-18 12:40:59 UTC"
-  // Why not 0: what failed first, or which signal has stopped the job.
+  // Why it is not 0: the first failure, or the signal that stopped the job.
   std::string reason = {};
 };
 
 // "2026-11-18 12:40:59 UTC". Pure; thread-safe.
 std::string EndText(WallTime time);
 
-// The text of the file, and back. InvalidArgument if it is no such text. Pure
+// The text of the file, and back. InvalidArgument for any other text. Pure
 // functions; thread-safe.
 std::string FormatRunResult(const RunResult& result);
 absl::StatusOr<RunResult> ParseRunResult(const std::string& text);
 
-// The result of the run that has written this cluster.yaml. NotFound if there
-// is none: it runs, was killed, or the file is not of a run.
+// The result of the run that wrote this cluster.yaml. NotFound if there is
+// none: the run is still going or was killed, or the file does not belong to a
+// run.
 absl::StatusOr<RunResult> ReadRunResult(const std::string& cluster_file);
 
 }  // namespace capstan

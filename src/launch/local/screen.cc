@@ -13,9 +13,9 @@
 namespace capstan {
 namespace {
 
-// A descriptor of its own for a terminal or pipe: O_NONBLOCK belongs to the
-// open file, which is shared with whoever started us. Invalid if that cannot
-// be had.
+// Opens a terminal or pipe again: O_NONBLOCK belongs to the open file
+// description, which is shared with whoever started us. Invalid if that is
+// impossible.
 FileDescriptor OpenAgain(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return FileDescriptor();
@@ -32,7 +32,7 @@ size_t TerminalWidth(int fd) {
   return size.ws_col;
 }
 
-// Colours that can be read on black and on white. Neighbours differ.
+// Colours that are readable on black and on white. Adjacent tasks differ.
 std::string_view ColourOf(TaskId task) {
   constexpr std::array<std::string_view, 4> kWorkers = {"\x1b[36m", "\x1b[34m",
                                                         "\x1b[96m", "\x1b[94m"};
@@ -81,7 +81,7 @@ void Screen::SayDetail(std::string_view line) {
 
 void Screen::Put(Sink& sink, std::string_view text) {
   if (sink.broken) return;
-  // Small enough not to be moved about, large enough for few system calls.
+  // Small enough not to be moved around, large enough for few system calls.
   constexpr size_t kChunk = size_t{1} << 16;
   if (waiting_.empty() || waiting_.back().sink != &sink ||
       waiting_.back().text.size() >= kChunk) {
@@ -101,7 +101,7 @@ void Screen::Write() {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
     }
-    // Gone is the reader, or full the disk: nothing better can be done.
+    // The reader is gone or the disk is full: nothing better can be done.
     if (count <= 0) {
       chunk.sink->broken = true;
       count = static_cast<ssize_t>(chunk.text.size() - written_);

@@ -1,5 +1,5 @@
-// What the user of a job sees: the lines of all tasks, and what the supervisor
-// has to say, in one order.
+// What the user of a job sees: the lines of all tasks and the supervisor's
+// messages, in one order.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace capstan {
 
-// Writes without ever blocking where that can be had (terminals and pipes):
-// whoever reads slowly, or has pressed Ctrl-S, must not stop the supervisor
-// from ending the job. What cannot be written waits in memory; the caller stops
-// reading the tasks' output while Full. On a terminal the prefixes are
-// coloured, lines are cut at its width and control characters are made visible;
-// else the bytes are written as they are. What cannot be written at all, since
-// the reader is gone, is dropped. Needs SIGPIPE ignored. Not thread-safe.
+// Writes never block where that is possible (terminals and pipes): a slow
+// reader, or one who pressed Ctrl-S, must not stop the supervisor from ending
+// the job. Text that cannot be written yet waits in memory; the caller stops
+// reading the tasks' output while Full. On a terminal, prefixes are coloured,
+// lines are cut at its width and control characters are made visible; anywhere
+// else the bytes are written unchanged. Once the reader is gone, text is
+// dropped. Needs SIGPIPE ignored. Not thread-safe.
 class Screen {
  public:
-  // Lines of tasks go to `output`, messages to `messages`: descriptors, which
-  // stay the caller's and are not changed.
+  // Task lines go to `output` and messages to `messages`. The caller keeps both
+  // descriptors, and they are not changed.
   Screen(int output, int messages);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
@@ -36,11 +36,11 @@ class Screen {
   // A line of a report, indented.
   void SayDetail(std::string_view line);
 
-  // Writes what is waiting, as far as that is possible without blocking.
+  // Writes as much of the waiting text as it can without blocking.
   void Write();
 
-  // Wait for this descriptor to take more, then call Write; -1 if nothing
-  // waits.
+  // Poll this descriptor for writing, then call Write; -1 if nothing is
+  // waiting.
   int waiting_fd() const;
   bool Full() const { return waiting_bytes_ >= kMaxWaiting; }
 
@@ -52,7 +52,7 @@ class Screen {
     explicit Sink(int fd);
     int fd() const { return own.valid() ? own.get() : given; }
 
-    FileDescriptor own;  // `given` opened again, without blocking
+    FileDescriptor own;  // `given` opened again, non-blocking
     int given;
     bool is_terminal;
     bool broken = false;
@@ -71,9 +71,9 @@ class Screen {
   size_t waiting_bytes_ = 0;
 };
 
-// `line` as it is fit for a terminal of `width` columns: control characters
-// are shown as \xNN, tabs as spaces, and what does not fit is cut. UTF-8 is
-// kept whole; each code point counts as one column. Pure; thread-safe.
+// `line` made fit for a terminal of `width` columns: control characters become
+// xNN, tabs become spaces, and the rest is cut. UTF-8 is kept whole; each code
+// point counts as one column. Pure; thread-safe.
 std::string FitToTerminal(std::string_view line, size_t width);
 
 }  // namespace capstan

@@ -64,7 +64,7 @@ TEST(ScreenTest, ASlowReaderDoesNotBlock) {
     ++lines;
   }
   ASSERT_GE(screen.waiting_fd(), 0);
-  // Whoever shares the pipe still has the one that it made.
+  // Others that share the pipe still see it blocking.
   EXPECT_EQ(fcntl(pipe.writer.get(), F_GETFL) & O_NONBLOCK, 0);
   std::string all;
   while (screen.waiting_fd() >= 0) {

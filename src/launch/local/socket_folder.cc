@@ -34,7 +34,7 @@ SocketFolder::SocketFolder(SocketFolder&& other) noexcept
 absl::StatusOr<SocketFolder> SocketFolder::Create(const std::string& parent) {
   for (const std::string& place : {parent, std::string(kShared)}) {
     if (!HasRoom(place)) continue;
-    // Of mode 0700, and ours alone from the beginning.
+    // Of mode 0700, and ours alone from the start.
     std::string path = absl::StrCat(place, kFolder);
     if (::mkdtemp(path.data()) != nullptr) return SocketFolder(std::move(path));
   }

@@ -1,4 +1,4 @@
-// Where the sockets of a local job are: a folder of the user's own.
+// The folder that holds the sockets of a local job, private to the user.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace capstan {
 
-// A new folder of mode 0700, removed with what is in it. Its name is short, as
-// the kernel allows 107 bytes for the path of a socket. Move-only. Not
-// thread-safe.
+// A new folder of mode 0700, removed with its contents by the destructor. Its
+// name is short because the kernel limits a socket's path to 107 bytes.
+// Move-only. Not thread-safe.
 class SocketFolder {
  public:
-  // Creates it in `parent`, or in /tmp if that is empty or no place for it: a
-  // name too long or odd, or not ours to write in. Fails like FileSystem does.
+  // Creates it in `parent`, or in /tmp if `parent` is empty or unsuitable: its
+  // name is too long or odd, or we cannot write there. Fails like FileSystem.
   static absl::StatusOr<SocketFolder> Create(const std::string& parent);
   ~SocketFolder();
   SocketFolder(SocketFolder&& other) noexcept;
@@ -33,7 +33,7 @@ class SocketFolder {
 };
 
 // The address of a worker, of process `pid`, that joins the job whose chief is
-// at `chief`, a Unix address: beside it.
+// at the Unix address `chief`: a socket beside the chief's.
 // "unix:/tmp/capstan-Xb3dKq/joined-4711".
 std::string AddressBeside(const std::string& chief, int pid);
 

@@ -17,10 +17,12 @@
 namespace capstan {
 namespace {
 
-// For what a task leaves behind and is not reaped here.
+// How often to check for processes that a task left behind and that are not
+// reaped here.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
-// A task that has run for so long since it failed is not why others fail.
+// A task that has run this long since it failed does not explain later
+// failures.
 constexpr Duration kRecovered = std::chrono::minutes(1);
 
 }  // namespace
@@ -90,7 +92,7 @@ void Supervisor::Wait() {
 void Supervisor::Poll(Duration timeout) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
   const timespec limit = {seconds.count(), (timeout - seconds).count()};
-  // An error is as good as a time-out: everything is looked at again.
+  // Treat an error like a timeout: check everything again.
   if (ppoll(polled_.data(), polled_.size(), &limit, nullptr) < 0) {
     for (pollfd& entry : polled_) entry.revents = 0;
   }
@@ -133,8 +135,8 @@ void Supervisor::Reap() {
         });
     if (found != tasks_.end()) ended.emplace_back(&*found, status);
   }
-  // The system does not say who was first. If the chief is among them, it has
-  // most likely ended because of the others.
+  // The system does not say which task ended first. If the chief is among them,
+  // it most likely ended because of the others.
   std::stable_partition(ended.begin(), ended.end(), [](const auto& it) {
     return it.first->process.id().role != Role::kChief;
   });
@@ -169,9 +171,8 @@ void Supervisor::OnFailure(Watched& watched) {
     if (recovered) failures_.Remove(other.process.id());
   }
   std::optional<Duration> delay;
-  // Of a job that is over the tasks have left, or do so now, with 0: another
-  // chief would wait for them in vain, again and again, and its error would
-  // hide this one.
+  // When the job has ended, its tasks leave with 0: a restarted chief would
+  // wait for them in vain, repeatedly, and its error would hide this one.
   const bool over =
       role == Role::kChief && options_.job_is_over && options_.job_is_over();
   if (phase_ == Phase::kRunning && !over) delay = watched.policy.OnFailure(now);
@@ -213,7 +214,7 @@ void Supervisor::Restart(Watched& watched, Duration delay) {
   screen_.Say(fmt::format("{}; restarting it{} ({} of {})",
                           watched.process.DescribeFailure(), when,
                           watched.policy.restarts(), options_.max_restarts));
-  // What it left behind may hold its address.
+  // Processes it left behind may hold its address.
   watched.process.Signal(SIGKILL);
   watched.restart_when_gone = true;
   watched.restart_at = clock_.Now() + delay;
@@ -245,7 +246,7 @@ void Supervisor::GoOnWithout(Watched& watched) {
   screen_.Say(fmt::format("{}; continuing without it{}; its log is {}",
                           watched.process.DescribeFailure(), with,
                           log_path_(watched.process.id())));
-  // What it left behind has nobody to work for.
+  // Processes it left behind have nobody to work for.
   watched.process.Signal(SIGKILL);
 }
 
@@ -276,7 +277,7 @@ void Supervisor::GoOn() {
   }
   if (AllGone()) return;
   if (clock_.Now() >= deadline_) OnDeadline();
-  // Who is left then has been asked to end, and has no reason to go on.
+  // Any others were already asked to end and have no reason to continue.
   if (phase_ == Phase::kEvaluating && EvaluatorGone()) EnterStopping();
 }
 

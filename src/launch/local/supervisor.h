@@ -1,5 +1,5 @@
-// Looks after the processes of a local job, from the start of the first to the
-// end of the last.
+// Supervises the processes of a local job, from the first start to the last
+// exit.
 #pragma once
 
 #include <poll.h>
@@ -22,63 +22,65 @@
 namespace capstan {
 
 struct SupervisorOptions {
-  // How often each task is started again after it failed; see RestartPolicy.
+  // How often each task is restarted after a failure; see RestartPolicy.
   int max_restarts = 0;
-  // Whether the chief may go on without a parameter server: it has checkpoints.
+  // Whether the chief may continue without a parameter server: it has
+  // checkpoints.
   bool go_on_without_servers = false;
-  // Whether the chief has begun to tell the tasks that the job is over; null:
-  // never. Nobody is left to work for a chief that fails after that.
+  // Whether the chief has started to tell the tasks that the job has ended;
+  // null: never. A chief that fails after that is not restarted: no tasks are
+  // left to work for it.
   std::function<bool()> job_is_over = nullptr;
-  // How long the chief may go on, to report the failure in its own words, when
-  // the job has lost a task that it cannot do without.
+  // How long the chief may continue, to report the failure in its own words,
+  // after the job has lost a task it cannot do without.
   Duration report_grace = std::chrono::seconds(10);
-  // How long the others may go on after the chief has ended well.
+  // How long the other tasks may run after the chief has exited with 0.
   Duration end_grace = std::chrono::seconds(2);
-  // The same of the evaluator: the last checkpoints are as new as the end of
-  // the training, and evaluating one may take as long as an epoch.
+  // The same for the evaluator: the last checkpoints date from the end of
+  // training, and evaluating one may take as long as an epoch.
   Duration evaluator_grace = std::chrono::hours(1);
-  // How long a task may take to end once it is asked to.
+  // How long a task may take to exit once asked to.
   Duration stop_grace = std::chrono::milliseconds(1500);
 };
 
-// One loop on one thread, whatever the number of tasks. The job is in one of
-// six phases, and only ever goes on to a later one:
+// One loop on one thread, however many tasks there are. The job is in one of
+// six phases, and only ever moves to a later one:
 //
-//   running     a task that fails (a code other than 0, a signal) is started
-//               again while restarts are left, but for a chief that fails when
-//               the job is over (see the options); then the job goes on without
-//               it if it is an evaluator, or a worker that is not the last, or
-//               a server (see the options) that is not the last. Any other
-//               failure ends the job: at once if it is the chief's
-//   reporting   else the chief has report_grace to find out and to fail, or to
-//               come to its end without the task that is lost; nobody is
-//               started again
-//   ending      the chief has ended with 0; the others have end_grace to follow
+//   running     a failed task (an exit code other than 0, a signal) is
+//               restarted while restarts are left, except a chief that fails
+//               when the job has ended (see the options). Without restarts left
+//               the job continues without the task if it is an evaluator, a
+//               worker that is not the last, or a server that is not the last
+//               (see the options). Any other failure ends the job, immediately
+//               if it is the chief's
+//   reporting   otherwise the chief has report_grace to notice and fail, or to
+//               finish without the lost task; nothing is restarted
+//   ending      the chief has exited with 0; the others have end_grace to exit
 //   evaluating  the evaluator has evaluator_grace; the others were asked to end
 //               (SIGTERM), and are killed after stop_grace
 //   stopping    all were asked to end: after a failure, SIGINT, SIGTERM or
 //               SIGHUP, or at the end of end_grace or evaluator_grace
 //   killing     all were killed: after stop_grace, or by SIGINT while stopping
 //
-// Not thread-safe. Reaps all children of the process, also those it inherits.
+// Not thread-safe. Reaps all children of the process, including inherited ones.
 class Supervisor {
  public:
   using LogPath = std::function<std::string(TaskId)>;
 
-  // The tasks are started in the order given.
-  // `signals` must have SIGCHLD, SIGINT, SIGTERM and SIGPIPE. What is passed
-  // by reference must outlive this object.
+  // The tasks are started in the given order. `signals` must include SIGCHLD,
+  // SIGINT, SIGTERM and SIGPIPE. Whatever is passed by reference must outlive
+  // this object.
   Supervisor(const SupervisorOptions& options, const Clock& clock,
              Screen& screen, SignalFd& signals, LogPath log_path,
              std::vector<TaskProcess> tasks);
 
-  // Runs the job; call it once. Returns the exit code: that of the chief, as
-  // ExitCodeOf, if it has ended by itself; else 128 plus the number of the
-  // signal that has stopped the job, or the code of the task whose failure has.
+  // Runs the job; call it once. Returns the exit code: the chief's, as
+  // ExitCodeOf, if it exited by itself; otherwise 128 plus the number of the
+  // signal that stopped the job, or the code of the task whose failure did.
   // CannotRunExitCode if a program could not be started.
   int Run();
 
-  // Why that is not 0, in one line: what failed first, or the signal.
+  // Why the exit code is not 0, in one line: the first failure, or the signal.
   std::string reason() const;
 
  private:
@@ -95,7 +97,7 @@ class Supervisor {
     TaskProcess process;
     RestartPolicy policy;
     bool restart_when_gone = false;
-    MonotonicTime restart_at = {};  // or later, when it is gone
+    MonotonicTime restart_at = {};  // or later, once it is gone
   };
 
   void StartAll();
@@ -107,14 +109,14 @@ class Supervisor {
   void Reap();
   void OnExit(Watched& watched, int status);
   void OnFailure(Watched& watched);
-  // Notes the failure for the report.
+  // Records the failure for the report.
   void Note(const Watched& watched, bool last);
   void Restart(Watched& watched, Duration delay);
   bool CanGoOnWithout(Role role) const;
   void GoOnWithout(Watched& watched);
-  // The job has failed, by this task.
+  // Ends the job because of this task's failure.
   void EndBy(const Watched& watched);
-  // Tasks of that role that run, or will again.
+  // Tasks of that role that are running or about to be restarted.
   int Count(Role role) const;
   void GoOn();
   void OnDeadline();
@@ -148,13 +150,13 @@ class Supervisor {
   MonotonicTime deadline_ = kNever;  // of the phase
   MonotonicTime evaluate_until_ = kNever;
   bool interrupted_ = false;  // by a signal
-  int stopped_by_ = 0;        // the signal that has stopped the job, or 0
+  int stopped_by_ = 0;        // the signal that stopped the job, or 0
   bool given_up_ = false;
   bool log_failed_ = false;
   absl::Status start_error_;
   int exit_code_ = 128 + SIGKILL;
   FailureList failures_;
-  bool failed_ = false;  // by them, and so they are reported
+  bool failed_ = false;  // because of `failures_`, so they are reported
   std::vector<pollfd> polled_;
 };
 

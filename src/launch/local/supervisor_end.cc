@@ -1,4 +1,4 @@
-// How a job ends: the phases after the first, and what is said last.
+// How a job ends: the phases after the first, and the final messages.
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 namespace capstan {
 namespace {
 
-// Nothing survives SIGKILL but what the kernel itself cannot end.
+// Nothing survives SIGKILL except what the kernel itself cannot end.
 constexpr Duration kKillGrace = std::chrono::seconds(5);
 // For a terminal that is stuck, after Ctrl-C.
 constexpr Duration kFlushGrace = std::chrono::milliseconds(300);
@@ -37,7 +37,7 @@ std::string NameOf(const TaskProcess& process) {
   return process.id().ToString();
 }
 
-// What a job has lost with a task of that role.
+// What a job has lost along with a task of that role.
 std::string_view MissingName(Role role, bool last) {
   if (role == Role::kWorker) return "a worker";
   return last ? "a parameter server" : "its variables";
@@ -98,7 +98,7 @@ void Supervisor::EnterReporting(const Watched& watched) {
   for (Watched& other : tasks_) {
     const bool was_to_restart = std::exchange(other.restart_when_gone, false);
     if (other.process.id().role != Role::kChief || !was_to_restart) continue;
-    // It has reported already.
+    // It has already reported.
     exit_code_ = ExitCodeOf(other.process.exit_status());
     screen_.Say(what + "; stopping it");
     return EnterStopping();
@@ -114,7 +114,7 @@ void Supervisor::EnterEnding() {
   failed_ = false;
   deadline_ = clock_.Now() + options_.end_grace;
   evaluate_until_ = clock_.Now() + options_.evaluator_grace;
-  // Who waits to be started again has nothing left to do.
+  // Tasks waiting to be restarted have nothing left to do.
   for (Watched& watched : tasks_) watched.restart_when_gone = false;
 }
 

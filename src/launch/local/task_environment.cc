@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-// Variables that say who is in a job, and would contradict ours: see
+// Variables that describe another job's cluster and would contradict ours: see
 // DetectCluster.
 constexpr std::array<std::string_view, 6> kReplaced = {
     "TF_CONFIG",       "CAPSTAN_TASK",         "CAPSTAN_JOB_ID",
@@ -57,7 +57,7 @@ std::vector<std::string> TaskEnvironment(
       spec.ToJson(), RoleName(task.role), task.index));
   environment.push_back("CAPSTAN_TASK=" + task.ToString());
   environment.push_back("CAPSTAN_JOB_ID=" + options.job_id);
-  // In a step of Slurm or a pod of Kubernetes there is another description.
+  // A Slurm step or a Kubernetes pod provides another description.
   environment.push_back("CAPSTAN_CLUSTER_FROM=tf_config");
   if (!options.tls.empty()) environment.push_back("CAPSTAN_TLS=" + options.tls);
   if (!options.token.empty()) {

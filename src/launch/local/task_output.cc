@@ -29,7 +29,7 @@ void TaskOutput::AddToLine(std::string_view part) {
   const size_t room = kMaxLine - line_.size();
   line_ += part.substr(0, room);
   if (part.size() <= room) return;
-  // Shown now: its end may never come.
+  // Shown now, because the line may never end.
   line_ += "... (cut; the log has it whole)";
   ShowLine();
   skipping_ = true;

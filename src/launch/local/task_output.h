@@ -1,4 +1,4 @@
-// Where the output of a task goes: whole into its log, line by line to the
+// Where the output of a task goes: all of it into its log, line by line to the
 // screen, and the last lines into memory.
 #pragma once
 
@@ -19,20 +19,20 @@ namespace capstan {
 // Not thread-safe. `screen` must outlive it.
 class TaskOutput {
  public:
-  // The screen gets this much of a line at most.
+  // The screen gets at most this much of a line.
   static constexpr size_t kMaxLine = size_t{1} << 16;
 
-  // A null `log` is none.
+  // Without a log if `log` is null.
   TaskOutput(TaskId task, std::unique_ptr<WritableFile> log, Screen& screen)
       : task_(task), log_(std::move(log)), screen_(&screen) {}
 
-  // Takes what the task wrote, cut anywhere. Returns the error if the log
-  // cannot be written; then, and only then, it is given up: later calls return
-  // OK, and the screen gets everything all the same.
+  // Takes what the task wrote, cut anywhere. Returns an error once, when the
+  // log cannot be written; the log is then abandoned: later calls return OK,
+  // and the screen still gets everything.
   absl::Status Take(std::string_view bytes);
 
-  // The process has ended: its last line may lack the line feed. What another
-  // process of the same task writes may follow.
+  // The process has ended: its last line may lack the line feed. Output of
+  // another process of the same task may follow.
   void End();
 
   const LastLines& last_lines() const { return last_lines_; }
@@ -46,7 +46,7 @@ class TaskOutput {
   std::unique_ptr<WritableFile> log_;
   Screen* const screen_;
   LastLines last_lines_;
-  std::string line_;       // that has begun
+  std::string line_;       // the line so far
   bool skipping_ = false;  // to the end of a line that was too long
 };
 

@@ -30,27 +30,27 @@ void TaskProcess::Signal(int signal_number) {
 }
 
 absl::Status TaskProcess::ReadOutput() {
-  // Bounded, so that a task that writes without end starves nobody.
+  // Bounded, so that a task that writes without end does not starve others.
   return Read(4);
 }
 
 absl::Status TaskProcess::OnExit(int status) {
   exit_status_ = status;
   state_ = State::kLingering;
-  // More than a pipe holds: the rest is not of this process.
+  // More than a pipe holds: any further output is from another process.
   absl::Status logged = Read(64);
   output_.End();
   return logged;
 }
 
 absl::Status TaskProcess::UpdateGone() {
-  // The number of a group is not given to another while it has members.
+  // The kernel does not reuse a process group's number while it has members.
   if (state_ != State::kLingering || kill(-pid_, 0) == 0 || errno != ESRCH) {
     return absl::OkStatus();
   }
   state_ = State::kGone;
   absl::Status logged = Read(64);
-  // Who still writes has left the group, to be on its own.
+  // A process that still writes has left the group to run independently.
   pipe_.Close();
   output_.End();
   return logged;

@@ -1,4 +1,4 @@
-// One task of a local job, through all processes that run it in turn.
+// One task of a local job, across all the processes that run it in turn.
 #pragma once
 
 #include <sys/types.h>
@@ -13,28 +13,28 @@
 
 namespace capstan {
 
-// Not thread-safe; see Spawn for the thread that Start may be called from. The
-// process that owns it must be the reaper of orphans (PR_SET_CHILD_SUBREAPER):
-// then what a task leaves behind can be waited for.
+// Not thread-safe; see Spawn for the thread that may call Start. The process
+// that owns it must be the reaper of orphans (PR_SET_CHILD_SUBREAPER), so that
+// it can wait for whatever a task leaves behind.
 class TaskProcess {
  public:
   TaskProcess(LocalTask task, TaskOutput output)
       : task_(std::move(task)), output_(std::move(output)) {}
 
   // Starts the program, for the first time or, once gone, again. Fails like
-  // Spawn; it is then still gone.
+  // Spawn; the task then stays gone.
   absl::Status Start();
 
-  // Signals the process and all those of its group. Does nothing if gone.
+  // Signals the whole process group. Does nothing if gone.
   void Signal(int signal_number);
 
   // Passes on what the process has written, without waiting for more. Returns
   // the error of the log, see TaskOutput::Take.
   absl::Status ReadOutput();
 
-  // The process was reaped, with this status. Passes on all that it has
-  // written. Others of its group may be left, and write on: it is gone when
-  // UpdateGone, to be called after others were reaped, finds none.
+  // The process was reaped, with this status. Passes on everything it has
+  // written. Other processes of its group may remain and keep writing: the task
+  // is gone when UpdateGone finds none of them; call it after reaping others.
   absl::Status OnExit(int status);
   absl::Status UpdateGone();
 
@@ -42,18 +42,18 @@ class TaskProcess {
   TaskId id() const { return task_.id; }
   const TaskOutput& output() const { return output_; }
 
-  // What to poll for output; -1 if there is none to come.
+  // What to poll for output; -1 if no more will come.
   int output_fd() const { return pipe_.get(); }
 
-  // The process that runs, or else the last one.
+  // The running process, otherwise the last one.
   pid_t pid() const { return pid_; }
-  // How it ended, as from waitpid, once it did.
+  // How it ended, as from waitpid; valid once it has.
   int exit_status() const { return exit_status_; }
-  // "worker/0 (pid 12) was killed by SIGKILL", of one that has failed.
+  // "worker/0 (pid 12) was killed by SIGKILL", for a failed process.
   std::string DescribeFailure() const;
-  // The process itself runs.
+  // Whether the process itself is running.
   bool running() const { return state_ == State::kRunning; }
-  // Nothing of it runs, or it was never started.
+  // Whether nothing of the task is running, or it was never started.
   bool gone() const { return state_ == State::kGone; }
 
  private:

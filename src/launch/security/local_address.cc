@@ -61,7 +61,7 @@ absl::Status TryPort(const std::string& number, int port) {
   const FileDescriptor probe(
       ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!probe.valid()) return BindError(errno);
-  // As a task does it: a port that was used a moment ago counts as free.
+  // As tasks do: a port that was just in use counts as free.
   const int yes = 1;
   ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (::bind(probe.get(), found->ai_addr, found->ai_addrlen) != 0) {

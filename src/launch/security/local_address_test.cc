@@ -20,7 +20,7 @@ TEST(LocalAddressTest, LoopbackAndAnyAreLocal) {
 }
 
 TEST(LocalAddressTest, OthersAreNot) {
-  // For documentation only, RFC 5737: no machine has it.
+  // Reserved for documentation (RFC 5737): no machine has it.
   EXPECT_FALSE(IsLocalNumber("192.0.2.1"));
   EXPECT_FALSE(IsLocalNumber("node4"));
 }

@@ -27,7 +27,7 @@ constexpr int kCaDays = 3650;
 // A peer's clock may be behind.
 constexpr std::chrono::hours kBackdated{1};
 
-// Which files to make, and for whom they are.
+// Which files to make, and for whom.
 struct Wanted {
   std::string name;      // "worker-3"
   std::string identity;  // "worker/3"
@@ -70,7 +70,7 @@ absl::Status CheckOptions(const MakeCertificatesOptions& options) {
   return absl::OkStatus();
 }
 
-// The directory, created if need be.
+// The directory, created if necessary.
 absl::StatusOr<std::unique_ptr<PosixFileSystem>> OpenDirectory(
     const std::string& directory) {
   absl::StatusOr<std::unique_ptr<PosixFileSystem>> files =
@@ -124,7 +124,7 @@ class Maker {
         "', and so replace certificates; run: chmod 700 ", options_.directory));
   }
 
-  // Whether NAME.pem and NAME.key are there.
+  // Whether both NAME.pem and NAME.key exist.
   absl::StatusOr<bool> HasBoth(const std::string& name) const {
     const absl::StatusOr<bool> certificate = files_.Exists(name + ".pem");
     CAPSTAN_RETURN_IF_ERROR(certificate.status());
@@ -224,7 +224,7 @@ class Maker {
     return WriteBoth(wanted.name, *issued);
   }
 
-  // The key first: a certificate that a task finds has its key.
+  // Key first, so that whenever a task finds a certificate, its key exists.
   absl::Status WriteBoth(const std::string& name,
                          const CertificateAndKey& pem) {
     CAPSTAN_RETURN_IF_ERROR(Write(name + ".key", pem.key));

@@ -1,5 +1,5 @@
-// Fills a directory with the certificates of a job, for `capstan certs`. What
-// is in it, and how tasks use it: launch/security/tls_directory.h.
+// Fills a directory with the certificates of a job, for `capstan certs`. For
+// its contents, and how tasks use it, see launch/security/tls_directory.h.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,34 @@ struct MakeCertificatesOptions {
   static constexpr int kMaxDays = 36'500;
 
   std::string directory;
-  // For people who look at a certificate. If not given, "capstan", or what the
-  // CA says that is there already.
+  // The job's name for people who look at a certificate. If not given,
+  // "capstan", or the name in the existing CA.
   std::optional<std::string> job = std::nullopt;
-  int days = 365;   // how long tasks' certificates hold; 1 to kMaxDays
-  int workers = 0;  // besides the role's, one for each of the first so many
+  int days = 365;   // days that tasks' certificates are valid; 1 to kMaxDays
+  int workers = 0;  // besides the role's, one for each of the first `workers`
   int ps = 0;
-  bool add = false;  // use the CA that is there; keep the files that are there
+  bool add = false;  // use the existing CA; keep existing files
 };
 
 struct MadeCertificates {
-  // What was made, such as "ca", "chief", "worker-3": each NAME.pem and
+  // What was created, such as "ca", "chief", "worker-3": each NAME.pem and
   // NAME.key.
   std::vector<std::string> names;
-  // Whether a token was made too (launch/security/job_token.h), in the file
+  // Whether a token (launch/security/job_token.h) was also created, in the file
   // "token".
   bool token = false;
-  // When the first of them, the CA aside, expires; far away if there is none.
+  // When the first of them, except the CA, expires; max() if none was created.
   WallTime not_after = WallTime::max();
 };
 
-// Makes a CA, which holds for ten years or longer, and certificates for each
-// role, for admin, and for single tasks if asked for, and a token. The
-// directory is created (mode 0700) if its parent is there; every file has mode
-// 0600.
+// Creates a CA, valid for ten years or longer, certificates for each role, for
+// admin and, on request, for single tasks, and a token. The directory is
+// created (mode 0700) if its parent exists; every file has mode 0600.
 //
-// Nothing is overwritten. AlreadyExists, before anything is written, if one of
-// the files is there and `add` is not set; with `add`, what is there with all
-// its files is left out. FailedPrecondition if only one of the two is there, or
-// if others than the owner can write into the directory; InvalidArgument for
+// Nothing is overwritten. Without `add`: AlreadyExists, before anything is
+// written, if any of the files exists. With `add`, whatever already has all its
+// files is skipped. FailedPrecondition if only one file of a pair exists, or if
+// users other than the owner can write into the directory; InvalidArgument for
 // options out of range or a job that is not the CA's; also the errors of
 // CertificateAuthority and FileSystem.
 absl::StatusOr<MadeCertificates> MakeCertificates(

@@ -58,7 +58,7 @@ class MakeCertificatesTest : public ::testing::Test {
     return files;
   }
 
-  // The names in the certificate of `task`, after all checks.
+  // The names in the certificate of `task`, once it has passed all checks.
   std::string NamesOf(TaskId task) {
     const absl::StatusOr<TlsOptions> files =
         FindTlsFiles(options_.directory, task);

@@ -36,7 +36,7 @@ bool IsLoopbackV6(const in6_addr& address) {
 bool IsNumber(const std::string& host) {
   in_addr v4;
   in6_addr v6;
-  // A zone, as in fe80::1%eth0, is no part of the number.
+  // A zone, as in fe80::1%eth0, is not part of the number.
   const std::string number = host.substr(0, host.find('%'));
   return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
          ::inet_pton(AF_INET6, number.c_str(), &v6) == 1;

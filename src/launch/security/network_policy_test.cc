@@ -26,7 +26,7 @@ constexpr NetworkPolicy kPlain = {};
 constexpr NetworkPolicy kTls = {.tls = true, .insecure_network = false};
 constexpr NetworkPolicy kInsecure = {.tls = false, .insecure_network = true};
 
-// Knows the names of this test alone.
+// Knows only this test's names.
 absl::StatusOr<std::vector<std::string>> LookUp(const std::string& host) {
   using Numbers = std::vector<std::string>;
   if (host == "here") return Numbers{"127.0.0.1", "::1"};
@@ -121,7 +121,7 @@ TEST(NetworkPolicyTest, TheSystemKnowsItsOwnName) {
 }
 
 TEST(NetworkPolicyTest, TheSystemTakesShortNumbersForWhatTheyAre) {
-  // These are names for inet_pton, but not for whoever listens on them.
+  // inet_pton rejects these as numbers, but listening on them resolves them.
   EXPECT_THAT(LookUpHost("127.1"), IsOkAndHolds(Contains("127.0.0.1")));
   EXPECT_THAT(CheckListen("127.1:0", kPlain), IsOkAndHolds(""));
   EXPECT_THAT(CheckListen("0:0", kPlain), StatusIs(kFailedPrecondition));

@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// Follows links: a Secret that Kubernetes mounts is made of them.
+// Follows links: Kubernetes mounts a Secret as links.
 absl::StatusOr<bool> Exists(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status =

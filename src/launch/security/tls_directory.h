@@ -12,16 +12,15 @@
 
 namespace capstan {
 
-// The files that `task` is to use: those of ROLE-INDEX if there is such a
-// certificate, else those of ROLE. NotFound, naming the missing file and the
-// command that makes it, if there is neither, or if the key or ca.pem is
-// missing; PermissionDenied if the directory cannot be looked into. What the
-// files hold, and that nobody else can read the key, is checked by
-// TlsContext::Load.
+// The files for `task`: those of ROLE-INDEX if there is such a certificate,
+// otherwise those of ROLE. NotFound, naming the missing file and the command
+// that makes it, if neither exists, or if the key or ca.pem is missing;
+// PermissionDenied if the directory cannot be searched. TlsContext::Load checks
+// the contents, and that nobody else can read the key.
 absl::StatusOr<TlsOptions> FindTlsFiles(const std::string& directory,
                                         TaskId task);
 
-// The same for people, who look at a job with `capstan status`: the files of
+// The same for people who inspect a job with `capstan status`: the files of
 // "admin".
 absl::StatusOr<TlsOptions> FindAdminTlsFiles(const std::string& directory);
 

@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// `complaint` is what was last said, so that it is said once.
+// `complaint` is the last warning, kept so that it is not repeated.
 void ReloadIfChanged(TlsContext& context, const Logger& logger,
                      std::string& complaint) {
   const absl::StatusOr<bool> reloaded = context.ReloadIfChanged();

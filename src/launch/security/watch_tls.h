@@ -1,4 +1,4 @@
-// Takes up new certificates while a task runs.
+// Loads new certificates while a task runs.
 #pragma once
 
 #include "base/async/clock.h"
@@ -8,11 +8,11 @@
 
 namespace capstan {
 
-// Looks at the files of `context` every `interval`, and has them read again
-// when they have changed, with a line in the log. Files that are broken, or do
-// not belong together yet, change nothing: that is one warning, and they are
-// tried again. Runs on `executor` until its context is destroyed; `clock` and
-// `context` must live as long.
+// Checks the files of `context` every `interval`, and reloads them when they
+// have changed, with a line in the log. Files that are broken, or do not belong
+// together yet, change nothing: they cause one warning and are retried. Runs on
+// `executor` until the executor's context is destroyed; `clock` and `context`
+// must live as long.
 Task<> WatchTls(Clock& clock, Executor executor, Logger logger,
                 TlsContext& context, Duration interval);
 

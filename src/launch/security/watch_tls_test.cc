@@ -35,7 +35,7 @@ class WatchTlsTest : public ::testing::Test {
                    seconds(10)));
   }
 
-  // Issues what is missing, from a CA that is made when there is none.
+  // Issues missing certificates, from a CA that is created if there is none.
   void Make() {
     MakeCertificatesOptions options;
     options.directory = directory_;

@@ -18,7 +18,7 @@ bool IsThere(const TaskEntry& entry) {
          entry.state == TaskState::kRestarted;
 }
 
-// One question to the job. Everything it has lives on the client's thread.
+// One query of the job. All its state lives on the client's thread.
 class Asker {
  public:
   explicit Asker(AdminClient& client)
@@ -32,7 +32,8 @@ class Asker {
   Task<JobStatus> AskHere() {
     const std::vector<TaskId> tasks = client_.options().cluster.spec.tasks();
     co_await AskChief();
-    // Nothing is added from here on: those who are asked write into places.
+    // Nothing is added from here on: the coroutines hold references to the
+    // elements.
     if (status_.chief.ok()) {
       Start(AskDispatch());
     } else {
@@ -56,14 +57,14 @@ class Asker {
     for (size_t i = 0; i < servers.size(); ++i) {
       Start(AskStore(servers[i], status_.stores[i]));
     }
-    // NOLINTNEXTLINE(bugprone-infinite-loop): those who are asked count down.
+    // NOLINTNEXTLINE(bugprone-infinite-loop): the requests count down.
     while (asked_ > 0) co_await idle_.Sleep();
     if (!status_.chief.ok()) ConcludeWithoutChief();
     co_return std::move(status_);
   }
 
   Task<> AskChief() {
-    // The other half is for the others, should it not answer.
+    // The other half is for the other tasks, if the chief does not answer.
     const Duration timeout = client_.options().timeout / 2;
     absl::StatusOr<std::string> body =
         co_await client_.Ask(kChief, Method::kJobStatus, timeout);
@@ -120,7 +121,7 @@ class Asker {
     entry.error = std::string(error.message());
   }
 
-  // The term, and how long the chief has been silent, are as the others say.
+  // The other tasks report the term and how long the chief has been silent.
   void ConcludeWithoutChief() {
     TaskEntry* chief = nullptr;
     uint64_t silence = UINT64_MAX;
@@ -152,7 +153,7 @@ class Asker {
   const MonotonicTime started_;
   JobStatus status_;
   size_t asked_ = 0;
-  size_t unclear_ = 0;  // errors that do not say that nobody is there
+  size_t unclear_ = 0;  // errors other than "nobody listens"
   Waiter idle_;
 };
 

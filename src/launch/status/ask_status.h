@@ -1,4 +1,4 @@
-// Asks a job who is there and how its work is going, from outside of it.
+// Asks a job from outside who is there and how its work is going.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace capstan {
 
-// What a parameter server says that it holds, or why it does not.
+// What a parameter server says it holds, or why it did not answer.
 struct ServerStore {
   std::string task;  // "ps/0"
   absl::StatusOr<StoreReport> report;
 };
 
 struct JobStatus {
-  // OK if the chief answered; then the tasks are as it says, else as each says
-  // of itself. A Refusal: nobody listens at its address.
+  // OK if the chief answered; `tasks` is then the chief's view, otherwise each
+  // task's own answer. A Refusal: nobody listens at the chief's address.
   absl::Status chief = {};
   uint64_t term = 0;
   std::vector<TaskEntry> tasks = {};
@@ -31,14 +31,14 @@ struct JobStatus {
   DispatchReport dispatch = {};
   std::vector<ServerStore> stores = {};
 
-  // How many tasks answered, or do as the chief says.
+  // How many tasks answered, or are there according to the chief.
   size_t CountThere() const;
 };
 
-// Asks the chief; if it does not answer within half of the time-out of the
-// options, all other tasks, each for itself. Asks the servers what they hold.
-// Returns by the end of the time-out, with what has been answered. Fails as
-// AdminClient::Create does.
+// Asks the chief, and if it does not answer within half of the options'
+// timeout, every other task. Asks the servers what they hold. Returns by the
+// end of the timeout, with the answers received so far. Fails like
+// AdminClient::Create.
 absl::StatusOr<JobStatus> AskStatus(const AdminOptions& options);
 
 }  // namespace capstan

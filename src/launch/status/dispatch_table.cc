@@ -14,7 +14,7 @@ std::string Time(uint64_t microseconds) {
   return fmt::format("{:.1f} s", us / 1e6);
 }
 
-// What it has been at for longest.
+// What it has been doing for the longest time.
 std::string Longest(const LinkReport& link) {
   if (!link.making.empty()) {
     return fmt::format("makes '{}' for {}", Printable(link.making),

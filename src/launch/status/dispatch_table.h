@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Lines about the queue, and a table of the workers; "" if the program has no
-// coordinator of functions. Safe to print, whoever the report is from.
+// coordinator of functions. Safe to print, whoever sent the report.
 std::string DispatchTable(const DispatchReport& report);
 
 }  // namespace capstan

@@ -18,7 +18,7 @@ std::string Name(const std::string& job, const JobStatus& status) {
                           : fmt::format("job {}, term {}", job, status.term);
 }
 
-// Of a chief that has not answered.
+// For a chief that has not answered.
 std::string Silence(const JobStatus& status) {
   for (const TaskEntry& entry : status.tasks) {
     if (entry.task != "chief/0" || entry.since_ms == 0) continue;

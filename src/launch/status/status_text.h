@@ -1,4 +1,4 @@
-// What `capstan status` says. Pure functions; thread-safe.
+// What `capstan status` prints. Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace capstan {
 
-// Of a job that was asked: in the first line whether it runs, and if not, or if
-// its chief does not answer, which it is; then a line for each task, the work,
-// and what the servers hold, with each shard of each variable if `variables`.
-// Safe to print, whoever the reports are from.
+// For a job that was asked. The first line says whether it is running, and if
+// not, or if its chief does not answer, which of these it is. Then come a line
+// per task, the work, and what the servers hold, with each shard of each
+// variable if `variables`. Safe to print, whoever sent the reports.
 std::string StatusText(const std::string& job, const JobStatus& status,
                        bool variables);
 
-// Of one that has ended, in one line; `logs` is where its logs are.
+// For a job that has ended, one line; `logs` is where its logs are.
 std::string ResultText(const std::string& job, const RunResult& result,
                        const std::string& logs);
 

@@ -15,8 +15,8 @@ std::string Megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// The updates that were missed, of the given share of those that were: "0",
-// "1", "2-3", "4-7"; "-" if none were counted.
+// How many updates were missed at the quantile `share`: "0", "1", "2-3", "4-7";
+// "-" if none were counted.
 std::string Staleness(const StalenessHistogram& counts, double share) {
   const uint64_t all =
       std::accumulate(counts.begin(), counts.end(), uint64_t{0});
@@ -63,8 +63,8 @@ std::string CountsHeader() {
                      "STALE99");
 }
 
-// The servers that the job goes on without, as those say that hold its newest
-// variables.
+// The servers that the job continues without, according to those that hold its
+// newest variables.
 std::vector<std::string> LeftOut(const std::vector<ServerStore>& stores) {
   const StoreReport* newest = nullptr;
   for (const ServerStore& store : stores) {
@@ -121,7 +121,7 @@ std::string VariablesTable(const std::vector<ServerStore>& stores) {
   for (const ServerStore& store : stores) {
     if (!store.report.ok()) continue;
     for (const VariableReport& variable : store.report->variables) {
-      // A name comes from a peer.
+      // The name comes from a peer.
       table += fmt::format("{:<32} {:>5} {:<8} {:>12} {:>9} {}\n",
                            Printable(variable.name), variable.shard, store.task,
                            variable.bytes, variable.version, Counts(variable));

@@ -9,10 +9,10 @@
 
 namespace capstan {
 
-// A line for each server; "" if none holds a variable.
+// One line per server; "" if none holds a variable.
 std::string StoresTable(const std::vector<ServerStore>& stores);
 
-// A line for each shard of each variable.
+// One line per shard of each variable.
 std::string VariablesTable(const std::vector<ServerStore>& stores);
 
 }  // namespace capstan

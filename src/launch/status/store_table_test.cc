@@ -41,7 +41,7 @@ TEST(StoreTableTest, AServerThatIsLeftOutIsSaidToBe) {
   stores[0].report->map_version = 1;
   stores[0].report->fence.generation = 3;
   stores[0].report->left_out = {1};
-  // It may be there, with what it had before.
+  // A server that is left out may still run, with its old variables.
   StoreReport old = *stores[0].report;
   old.fence.generation = 2;
   old.left_out = {0};

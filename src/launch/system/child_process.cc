@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Where a child finds the pipe to its parent.
+// The descriptor on which a child finds the pipe to its parent.
 constexpr int kReadyFd = 3;
 
 // Runs in the child between fork and exec, where only system calls are safe.
@@ -23,7 +23,7 @@ constexpr int kReadyFd = 3;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have died before the line above.
   if (getppid() != parent) _exit(127);
-  // dup2 onto itself would leave the descriptor to be closed by exec.
+  // dup2 onto itself would leave the descriptor close-on-exec.
   if (ready_fd == kReadyFd) {
     fcntl(ready_fd, F_SETFD, 0);
   } else if (dup2(ready_fd, kReadyFd) < 0) {

@@ -1,5 +1,5 @@
-// A task as a process of its own on this machine: this very program, started
-// again with other arguments.
+// A task as a separate process on this machine: this program, started again
+// with other arguments.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@
 
 namespace capstan {
 
-// A child that says one line when it is ready. It is killed when the parent
-// dies, however that happens, and when this object is destroyed. Move-only.
-// Start and use it from one thread, and keep that thread: Linux ties the
-// child's life to the thread that started it.
+// A child that sends one line when it is ready. It is killed when the parent
+// dies for any reason, and when this object is destroyed. Move-only. Start and
+// use it from one thread, and keep that thread: Linux ties the child's life to
+// the thread that started it.
 class ChildProcess {
  public:
-  // Runs this program with `arguments` (the program's name is put before them).
-  // The child reports with ReportReady. Unavailable if it cannot be started.
+  // Runs this program with `arguments`, preceded by the program's name. The
+  // child reports with ReportReady. Unavailable if it cannot be started.
   static absl::StatusOr<ChildProcess> Start(
       const std::vector<std::string>& arguments);
 
@@ -26,10 +26,11 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  // Waits for the child's line and returns it. Unavailable if it ended before.
+  // Waits for the child's line and returns it. Unavailable if the child ended
+  // first.
   absl::StatusOr<std::string> WaitReady();
 
-  // Waits for the child's end: OK if it exits with code 0, else Aborted with
+  // Waits for the child to exit: OK if its code is 0, otherwise Aborted with
   // the code or the signal's name.
   absl::Status Wait();
 
@@ -46,7 +47,7 @@ class ChildProcess {
   int ready_fd_ = -1;
 };
 
-// In a child: sends its line (without "\n") to WaitReady of the parent. Call
+// In a child: sends its line (without "\n") to the parent's WaitReady. Call
 // once.
 absl::Status ReportReady(const std::string& line);
 

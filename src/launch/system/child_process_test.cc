@@ -17,8 +17,8 @@ using ::capstan::testing::IsOkAndHolds;
 using ::capstan::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// A child is this test program again, told by a filter with a star to run one
-// of the ChildTests; run in any other way they do nothing.
+// A child is this test program again, with a filter that ends in a star and
+// selects one of the ChildTests; under any other filter they do nothing.
 bool IsChild() {
   const std::string filter = GTEST_FLAG_GET(filter);
   return filter.size() > 1 && filter.back() == '*';

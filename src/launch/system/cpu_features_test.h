@@ -1,4 +1,4 @@
-// Kinds of CPUs, for tests. Test-only.
+// Kinds of CPUs. Test-only.
 #pragma once
 
 #include "launch/system/cpu_features.h"

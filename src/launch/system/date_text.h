@@ -1,4 +1,4 @@
-// A day for people to read.
+// A date for people to read.
 #pragma once
 
 #include <string>

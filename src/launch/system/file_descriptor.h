@@ -7,11 +7,11 @@
 
 namespace capstan {
 
-// Closes its descriptor when destroyed. Move-only. Not thread-safe.
+// Closes its descriptor on destruction. Move-only. Not thread-safe.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
-  // Takes over `fd`; a negative one is none.
+  // Takes ownership of `fd`; a negative one means none.
   explicit FileDescriptor(int fd) : fd_(fd) {}
   FileDescriptor(FileDescriptor&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)) {}

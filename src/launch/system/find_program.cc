@@ -34,7 +34,7 @@ absl::StatusOr<std::string> FindProgram(std::string_view name,
     while (true) {
       const size_t end = search_path.find(':');
       const std::string_view folder = search_path.substr(0, end);
-      // An empty folder is this one.
+      // An empty folder means the current one.
       candidates.push_back(
           fmt::format("{}/{}", folder.empty() ? "." : folder, name));
       if (end == std::string_view::npos) break;

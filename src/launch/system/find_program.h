@@ -9,10 +9,10 @@
 
 namespace capstan {
 
-// The path to run for `name`: itself if it has a slash, else the first
-// executable file of that name in the folders of `search_path` (as in PATH,
-// with ':' between). NotFound if there is no such file, PermissionDenied if
-// there is one but it cannot be executed. Thread-safe.
+// The path to run for `name`: `name` itself if it has a slash, otherwise the
+// first executable file of that name in the folders of `search_path` (as in
+// PATH, separated by ':'). NotFound if there is no such file, PermissionDenied
+// if there is one but it cannot be executed. Thread-safe.
 absl::StatusOr<std::string> FindProgram(std::string_view name,
                                         std::string_view search_path);
 

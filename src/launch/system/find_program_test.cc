@@ -30,7 +30,7 @@ TEST(FindProgramTest, LooksInTheFoldersInOrder) {
               StatusIs(absl::StatusCode::kNotFound));
   Create(second / "train", 0700);
   EXPECT_THAT(FindProgram("train", path), IsOkAndHolds(second / "train"));
-  // As for a shell, a file that cannot be run does not hide one that can.
+  // As in a shell, a file that cannot be executed does not hide one that can.
   Create(first / "train", 0600);
   EXPECT_THAT(FindProgram("train", path), IsOkAndHolds(second / "train"));
   ASSERT_EQ(chmod((first / "train").c_str(), 0700), 0);

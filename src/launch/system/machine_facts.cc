@@ -15,10 +15,11 @@ namespace {
 
 static_assert(RLIM_INFINITY == MachineFacts::kUnlimited);
 
-// The container's own, if there is one: cgroup v2 shows it under this name.
+// The container's own directory, if there is a container: cgroup v2 mounts it
+// here.
 constexpr char kCgroup[] = "/sys/fs/cgroup/";
 
-// The number in a file of one; kUnlimited for the word "max".
+// The number in a file that holds one; kUnlimited for the word "max".
 std::optional<uint64_t> ReadNumber(const std::string& path) {
   std::ifstream file(path);
   std::string word;
@@ -105,7 +106,7 @@ MachineFacts ReadMachineFacts(const std::string& folder) {
   facts.memory_bytes = Least(AvailableMemory(), AvailableInCgroup());
   facts.somaxconn = ReadNumber("/proc/sys/net/core/somaxconn");
   ReadFolder(folder, facts);
-  timex question = {};  // asks, and sets nothing
+  timex question = {};  // modes = 0: reads and sets nothing
   const int answer = ::adjtimex(&question);
   if (answer >= 0) {
     facts.clock_is_synchronised =

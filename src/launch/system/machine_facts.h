@@ -1,4 +1,4 @@
-// What this machine allows a process to do, as the system says.
+// What this machine allows a process to do, as reported by the system.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace capstan {
 
-// Not set: the system does not say.
+// An unset field: the system does not report it.
 struct MachineFacts {
-  // No limit, where there could be one.
+  // Where a limit is possible but none is set.
   static constexpr uint64_t kUnlimited = UINT64_MAX;
 
   // "Linux 6.1.0-18-amd64"; "" if not known.
   std::string kernel = {};
-  // That this process may use, and what they can.
+  // The cores that this process may use, and their features.
   std::optional<int> cores = std::nullopt;
   CpuFeatures cpu = {};
   // The kernel's setting: "always", "madvise", "never"; "" if not known.
   std::string huge_pages = {};
-  // Descriptors of a process: now, and as far as it may raise that itself.
+  // Descriptors per process: the current limit, and how far it may raise that.
   std::optional<uint64_t> open_files = std::nullopt;
   std::optional<uint64_t> open_files_hard = std::nullopt;
-  // Threads of this user, or of this container if it may have fewer.
+  // Threads of this user, or of this container if its limit is lower.
   std::optional<uint64_t> threads = std::nullopt;
-  // Bytes that can still be had without swapping, here or in this container.
+  // Bytes available without swapping, on this machine or in this container.
   std::optional<uint64_t> memory_bytes = std::nullopt;
-  // Connections that may wait to be accepted.
+  // Connections that may be waiting to be accepted.
   std::optional<uint64_t> somaxconn = std::nullopt;
-  // Where the program was started, what is free there, and whether it may
-  // write.
+  // Where the program was started, the free space there, and whether it is
+  // writable.
   std::string folder = {};
   std::optional<uint64_t> disk_bytes = std::nullopt;
   bool folder_is_writable = false;
-  // Whether somebody, an NTP client say, has told the kernel that the clock is
-  // right.
+  // Whether a program, such as an NTP client, has told the kernel that the
+  // clock is right.
   std::optional<bool> clock_is_synchronised = std::nullopt;
 };
 

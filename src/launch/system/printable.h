@@ -1,5 +1,4 @@
-// Text that came from elsewhere, for a terminal.
-// Pure; thread-safe.
+// Makes text from elsewhere safe to print on a terminal. Pure; thread-safe.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 namespace capstan {
 
 // The bytes of memory that this process occupies now; 0 if the system does not
-// say. Thread-safe.
+// report it. Thread-safe.
 uint64_t ResidentBytes();
 
 }  // namespace capstan

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostOutput = size_t{64} << 10;
 
-// Reads until all writers are gone. False at the deadline.
+// Reads until all writers have closed. False at the deadline.
 bool ReadToEnd(int fd, MonotonicTime deadline, std::string& output) {
   const RealClock clock;
   std::array<char, 4096> buffer;
@@ -51,7 +51,7 @@ absl::StatusOr<std::string> RunAndRead(
   CAPSTAN_RETURN_IF_ERROR(process.status());
   std::string output;
   const bool ended = ReadToEnd(process->output.get(), deadline, output);
-  // One that has closed its output, and goes on, would be waited for for ever.
+  // A process that closed its output but keeps running would never be reaped.
   kill(-process->pid, SIGKILL);
   int status = 0;
   while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;

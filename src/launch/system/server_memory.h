@@ -1,4 +1,4 @@
-// How much memory the variables of a parameter server may take if nobody says.
+// The default limit on the memory for a parameter server's variables.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// For each of `servers` on one machine: an equal part of four fifths of what it
-// has to spare. UINT64_MAX if that is not known. Pure.
+// For each of `servers` on one machine: an equal part of four fifths of its
+// available memory. UINT64_MAX if that is unknown. Pure.
 uint64_t ServerMemory(const MachineFacts& facts, int servers);
 
 }  // namespace capstan

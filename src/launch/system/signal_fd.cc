@@ -26,7 +26,7 @@ absl::StatusOr<SignalFd> SignalFd::Open(const std::vector<int>& signals) {
 
 SignalFd::~SignalFd() {
   if (!fd_.valid()) return;  // moved from
-  // What came too late would otherwise hit the caller now.
+  // Otherwise a late signal would be delivered to the caller now.
   Take();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -1,4 +1,4 @@
-// Signals as data: read in a loop like everything else.
+// Signals as data, to be read in a loop like any other input.
 #pragma once
 
 #include <signal.h>
@@ -11,9 +11,9 @@
 
 namespace capstan {
 
-// Blocks signals in the calling thread and lets them be read instead; unblocks
-// them when destroyed. The process must have no other threads that take them.
-// Not thread-safe; destroy it in the thread that created it.
+// Blocks signals in the calling thread so that they can be read instead;
+// unblocks them on destruction. No other thread of the process may take these
+// signals. Not thread-safe; destroy it in the thread that created it.
 class SignalFd {
  public:
   // ResourceExhausted if the system has no descriptor left.
@@ -23,10 +23,10 @@ class SignalFd {
   SignalFd& operator=(SignalFd&&) = delete;
   ~SignalFd();
 
-  // Readable when a signal has come.
+  // Readable when a signal has arrived.
   int fd() const { return fd_.get(); }
 
-  // The signals that have come since the last call, each once. Never blocks.
+  // The signals that have arrived since the last call, each once. Never blocks.
   std::vector<int> Take();
 
  private:

@@ -17,21 +17,21 @@
 namespace capstan {
 namespace {
 
-// What the child needs, made before the fork: after it only system calls are
-// safe, since another thread may hold a lock of the allocator.
+// What the child needs, prepared before the fork: afterwards only system calls
+// are safe, because another thread may hold the allocator's lock.
 struct Plan {
   const char* program;
   char** arguments;
   char** environment;
   int input;
   int output;
-  int failure;  // Takes the errno of what failed; closed by exec.
+  int failure;  // Receives the errno of the failing call; closed by exec.
   pid_t parent;
 };
 
 [[noreturn]] void Fail(const Plan& plan) {
   const int error = errno;
-  // If the parent is gone there is nobody to tell.
+  // If the parent is gone, there is nobody to tell.
   [[maybe_unused]] const ssize_t written =
       write(plan.failure, &error, sizeof(error));
   _exit(127);
@@ -90,8 +90,8 @@ absl::Status CannotRun(const std::string& program, int error) {
   }
 }
 
-// A pipe whose ends are above the standard descriptors, onto which the child
-// puts them: one that is there already would be closed by exec.
+// A pipe whose ends are above the standard descriptors: the child duplicates
+// them onto those, and an end that already was one would be closed by exec.
 absl::Status MakePipe(FileDescriptor& reader, FileDescriptor& writer) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return NoResource("pipe", errno);

@@ -24,7 +24,7 @@ using ::capstan::testing::StatusIs;
 using ::capstan::testing::TempDir;
 using ::testing::HasSubstr;
 
-// All that the process writes, to its end.
+// Everything that the process writes until it ends.
 std::string Finish(SpawnedProcess& process) {
   std::string all;
   std::array<char, 4096> buffer;
@@ -73,7 +73,7 @@ std::string StatusOf(const std::string& process) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The signals that a process ignores, from its /proc/.../status.
+// The signals that a process ignores, from the text of /proc/.../status.
 uint64_t Ignored(const std::string& status) {
   const size_t at = status.find("SigIgn:\t");
   EXPECT_NE(at, std::string::npos);
@@ -87,7 +87,7 @@ TEST(SpawnTest, SignalsAreAsUsual) {
   signal(SIGPIPE, SIG_IGN);
   const std::string status = OutputOf("cat /proc/self/status");
   EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000"));
-  // The rest is as whoever started this test wants it.
+  // The rest is inherited from whoever started this test.
   uint64_t reset = 0;
   for (const int number : {SIGINT, SIGTERM, SIGPIPE}) {
     reset |= uint64_t{1} << (number - 1);
@@ -97,14 +97,14 @@ TEST(SpawnTest, SignalsAreAsUsual) {
 }
 
 TEST(SpawnTest, NoDescriptorOfItsOwnIsInherited) {
-  // Those that this process was given without having asked for them.
+  // Descriptors that this process inherited.
   int inherited = 0;
   for (int fd = 3; fd < 1024; ++fd) {
     const int flags = fcntl(fd, F_GETFD);
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++inherited;
   }
   const std::string listed = OutputOf("exec /bin/ls /proc/self/fd");
-  // The standard three, and the folder that ls reads.
+  // The three standard ones, and the folder that ls reads.
   EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), inherited + 4)
       << listed;
 }

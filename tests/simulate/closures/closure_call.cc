@@ -8,7 +8,7 @@
 namespace capstan::simulate {
 namespace {
 
-// Every third call and every fourth result have a tensor.
+// Every third call and every fourth result carries a tensor.
 constexpr size_t kCallsPerTensor = 3;
 constexpr size_t kResultsPerTensor = 4;
 

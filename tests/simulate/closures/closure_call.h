@@ -1,4 +1,4 @@
-// What the closures of the workload are called with, and what they return.
+// The arguments of the workload's closures, and their results.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,31 @@ enum class ClosureKind : uint8_t {
   kEvaluate,   // reads
   kFailEarly,  // fails before its update
   kFailLate,   // fails after its first update
-  kPoison,     // takes down its worker
+  kPoison,     // kills its worker
 };
 
 struct ClosureCall {
-  size_t number = 0;  // of its own for ever, and so its digit
+  size_t number = 0;  // never reused, and so is its digit
   ClosureKind kind = ClosureKind::kStep;
   DataRange range;
 };
 
-// The functions, in the order in which workers have them.
+// The functions, in the order in which workers register them.
 inline constexpr uint32_t kStepFunction = 0;
 inline constexpr uint32_t kEvaluateFunction = 1;
 FunctionInfo InfoOf(uint32_t function);
 
-// Some have a tensor, too.
+// Some also carry a tensor.
 EncodedValue EncodeCall(const ClosureCall& call);
-// The call without its tensor. Throws if `value` is none.
+// The call without its tensor. Throws if `value` is not a call.
 ClosureCall DecodeCall(const EncodedValue& value);
-// Whether the tensor is as it was written.
+// Whether the tensor is as it was encoded.
 bool TensorIsRight(const EncodedValue& value);
 
-// What the function returns, and whether `value` is that.
+// What the function returns, and whether `value` equals it.
 EncodedValue ResultOf(const ClosureCall& call);
 bool IsResultOf(const ClosureCall& call, const EncodedValue& value);
-// The number that a result has, to be added up. Throws if `value` is none.
+// The number in a result, to be summed. Throws if `value` is not a result.
 uint64_t NumberIn(const EncodedValue& value);
 
 }  // namespace capstan::simulate

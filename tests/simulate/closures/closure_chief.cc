@@ -17,7 +17,7 @@ namespace {
 DataRangesOptions RangesOf(const ClosureOptions& options, Random random) {
   DataRangesOptions ranges;
   ranges.batch = options.batch;
-  // The last is shorter than the others.
+  // The last range is shorter than the others.
   ranges.examples = int64_t{options.batch} * options.ranges - 1;
   ranges.shuffle = random.Chance(0.5);
   ranges.seed = random.NextU64();
@@ -69,7 +69,8 @@ class ClosureChief {
     return static_cast<size_t>(options_.closures) -
            context_.judge.num_closures();
   }
-  // For another epoch; and for what goes wrong in it.
+  // Whether closures are left for another epoch, including what goes wrong in
+  // it.
   bool HasRoom() const {
     return Room() > 2 * static_cast<size_t>(options_.ranges);
   }
@@ -78,7 +79,7 @@ class ClosureChief {
            Room() > 4 * static_cast<size_t>(options_.ranges);
   }
 
-  // Some time from now the roster says that a server is lost, and then that it
+  // After some time the roster reports that a server is lost, and later that it
   // is back.
   void ScheduleScare() {
     if (options_.server_scares == Duration::zero()) return;
@@ -158,7 +159,7 @@ class ClosureChief {
     }
     if (!put.ok()) {
       context_.judge.OnRefused(number);
-      // Its range goes back.
+      // Its range is returned.
       closure->tickets.clear();
       absl::Status status = put.status();
       co_await AfterError(std::move(status));
@@ -171,7 +172,7 @@ class ClosureChief {
     context_.world.trace().Add(Now(), node_.name(), "error",
                                static_cast<uint64_t>(status.code()));
     context_.judge.OnError(status, queue());
-    // A program that is told of a lost server does not ask again at once.
+    // A program that was told of a lost server does not retry immediately.
     co_await Sleep(kTick);
   }
 
@@ -183,7 +184,7 @@ class ClosureChief {
     queue().Cancel(*closure);
   }
 
-  // True if all was well.
+  // True if nothing failed.
   Task<bool> Join() {
     const uint64_t last = queue().last_put();
     context_.progress = absl::StrCat("Join does not return, for step ", last);
@@ -199,12 +200,12 @@ class ClosureChief {
     }
     context_.world.trace().Add(Now(), node_.name(), "joined", last);
     context_.judge.OnJoined();
-    // What the program reads now has it all.
+    // What the program reads now includes all steps.
     if (random_.Chance(0.3)) co_await closure_node_.ReadTable(0, false);
     co_return true;
   }
 
-  // Ranges that came back late are handed out before those of a new epoch.
+  // Ranges returned late are handed out before those of a new epoch.
   Task<> UseTheRest(uint64_t epochs) {
     while (!context_.judge.AllUsed(epochs)) {
       std::optional<DataTicket> ticket = ranges_.Next();
@@ -228,11 +229,11 @@ class ClosureChief {
     co_await UseTheRest(epochs);
     co_await closure_node_.AwaitWatermark(queue().last_put());
     context_.progress = "what there is cannot be read";
-    // What comes now changes nothing any more.
+    // Whatever arrives now changes nothing.
     for (size_t i = 0; i < context_.variables.tables(); ++i) {
       co_await closure_node_.ReadTable(i, true);
     }
-    // Where nothing goes wrong nothing can come late, and it would take long.
+    // Without faults nothing can arrive late, and resting would take long.
     if (options_.min_busy == 0) {
       co_await closure_node_.Rest(kRest);
       for (size_t i = 0; i < context_.variables.tables(); ++i) {

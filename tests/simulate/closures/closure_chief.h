@@ -7,7 +7,7 @@
 
 namespace capstan::simulate {
 
-// Ends when the program has, after it has looked at what came of it all.
+// Returns when the program has ended and its results have been checked.
 Task<> RunClosureChief(ClosureContext& context, SimNode& node);
 
 }  // namespace capstan::simulate

@@ -12,12 +12,12 @@
 namespace capstan::simulate {
 namespace {
 
-// How late the roster is.
+// How late the roster's news may be.
 constexpr Duration kMostNews = std::chrono::milliseconds(300);
-// The chance that it does not notice a worker which was away for a moment.
+// The chance that the roster misses a worker's short absence.
 constexpr double kNoNews = 0.2;
 
-// In the order in which there was something to say of a worker.
+// Delivers the news of a worker in order.
 void SendNews(ClosureContext& context, ClosureContext::News& news) {
   const Duration delay(context.random.Between(0, kMostNews.count()));
   const MonotonicTime now = context.world.clock().Now();

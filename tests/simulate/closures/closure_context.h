@@ -25,27 +25,28 @@ struct ClosureContext {
   const Plant plant;
   const ClosureVariables& variables;
   ClosureJudge judge;
-  Random random;  // of what happens outside of the nodes
-  // Tells the coordinator what its roster would; empty when there is none.
+  Random random;  // for events outside the nodes
+  // Gives the coordinator the news that its roster would; empty if there is
+  // none.
   std::function<void(const TaskEntry&)> on_task = nullptr;
-  // By worker: when the coordinator hears the last that there is to hear of it,
-  // and whether that is that it has left the job.
+  // By worker: when the coordinator hears the last news of it, and whether that
+  // is that it has left the job.
   struct News {
     MonotonicTime last = MonotonicTime::min();
     bool left = false;
-    // The newest that there is to say of it.
+    // The latest news of it.
     std::optional<TaskEntry> entry = std::nullopt;
   };
   std::vector<News> news = {};
-  // Where the coordinator is killed: whether some life has made the variables,
-  // and by server the newest record that it was seen to have.
+  // If the coordinator may be killed: whether any of its lives has created the
+  // variables, and by server the newest record seen on it.
   bool variables_made = false;
   std::vector<uint64_t> newest_records = {};
-  // What the program waits for, for messages.
+  // What the program is waiting for, for messages.
   std::string progress = "the program does not begin";
-  // No more faults and nothing new: what there is must come to its end.
+  // No more faults and nothing new: outstanding work must finish.
   bool finishing = false;
-  // It has.
+  // It has finished.
   bool over = false;
 };
 
@@ -61,22 +62,22 @@ std::unique_ptr<Channel> NewClosureChannel(SimNode& node,
                                            const std::string& task,
                                            const std::string& address,
                                            bool fail_if_refused = false);
-// A client of all servers, with the planted bug if it sits there.
+// A client of all servers, with the planted bug if it belongs there.
 std::unique_ptr<ParameterClient> NewClosureClient(ClosureContext& context,
                                                   SimNode& node,
                                                   const std::string& role,
                                                   size_t index);
 
-// The coordinator will hear of a worker's new state, some time from now. One
-// that has left and is back joins anew.
+// The coordinator will hear of a worker's new state after some time. A worker
+// that left and is back joins again.
 void TellOfWorker(ClosureContext& context, size_t index, TaskState state,
                   uint64_t incarnation);
 
-// A coordinator that has just begun will hear of all workers.
+// A coordinator that has just started will hear of all workers.
 void TellOfAllWorkers(ClosureContext& context);
 
-// Kills the process of `node`, as it is now, from outside of it, and starts it
-// again after up to `away`. Safe to call on the node.
+// Kills the current process of `node`, from outside it, and restarts it after
+// up to `away`. Safe to call on the node.
 void KillSoon(ClosureContext& context, SimNode& node, Duration away);
 
 }  // namespace capstan::simulate

@@ -82,7 +82,7 @@ void ClosureJudge::MakeClosure(Record& record) {
 
 ClosureJudge::ClosurePtr ClosureJudge::Renew(size_t number) {
   Record& record = records_[number];
-  // Data is used once by what the job's record says, not by what is run.
+  // Data counts as used once by the job's record, not by what runs.
   record.has_range = false;
   if (record.lives == 0) return record.closure;
   record.succeeded = record.ok();
@@ -176,7 +176,8 @@ void ClosureJudge::CheckStatus(const Record& record) {
   }
   if (absl::IsCancelled(status)) {
     ++tally_.cancelled;
-    // Else another one's failure, or that of a server, must have done it.
+    // Otherwise the failure of another closure, or of a server, must have
+    // caused it.
     const bool asked = record.cancel_requested &&
                        !absl::StrContains(status.message(), "another");
     if (!asked && !CalledOff(record)) {
@@ -201,10 +202,10 @@ void ClosureJudge::OnCall(const ClosureQueue& queue) {
 }
 
 bool ClosureJudge::CalledOff(const Record& record) const {
-  // Reported since it was put, or still to be.
+  // Reported since it was put, or yet to be reported.
   if (server_scares_ > 0 || reports_ != record.reports) return true;
-  // What was lost with its worker does not begin again, and what waits for a
-  // round that has failed is called off by itself.
+  // A closure that was lost with its worker does not start again, and one that
+  // waits for a round that has failed is cancelled without a call.
   const bool lost = !record.closure->lost_with.empty();
   if (!called_ && !lost && !options_.sync()) return false;
   return std::any_of(records_.begin(), records_.end(),
@@ -222,7 +223,7 @@ void ClosureJudge::CheckPoison(const Record& record) {
                                   " is innocent, but was declared poisoned: ",
                                   Describe(record.closure->status)));
   }
-  // Another one may have taken down the first of them, with both on it.
+  // Another closure may have killed the first worker while both were on it.
   if (!absl::IsAborted(record.closure->status) ||
       record.closure->lost_with.size() != limit || record.crashes > limit ||
       record.crashes + 1 < limit) {
@@ -278,7 +279,7 @@ void ClosureJudge::OnError(const absl::Status& status,
                            " closures ran and ", counts.queued,
                            " were queued: ", Describe(status)));
   }
-  // Those that have ended since the last report are what this one is of.
+  // This error reports the closures that have ended since the last report.
   size_t failed = 0;
   bool first = false;
   for (const Record& record : records_) {
@@ -373,7 +374,7 @@ void ClosureJudge::OnAck(size_t number, size_t push,
                            applied, " times on ", shards,
                            " shards, by the answers"));
   }
-  // What is over, and was not done, is answered so as well.
+  // A finished step that was not done is acknowledged, too.
   if (options_.sync() || (record.done() && !record.ok())) return;
   for (const DigitVariable variable : of) {
     for (size_t i = 0; i < variables_.shards(); ++i) {
@@ -429,7 +430,8 @@ void ClosureJudge::CheckRounds(const std::string& shard, const SlotSet& seen,
   seen.ForEach([&](size_t slot) { sets[records_[slot].round()].Insert(slot); });
   const uint64_t last = sets.empty() ? 0 : sets.rbegin()->first;
   const uint64_t own = reader ? records_[*reader].round() : 0;
-  // Rounds before the reader's own, and before one that is there, are settled.
+  // Rounds before the reader's own, and before any that is visible, are
+  // settled.
   const uint64_t settled = std::max(last, own == 0 ? 0 : own - 1);
   for (uint64_t round = 1; round <= settled; ++round) {
     Round& known = rounds_[round];
@@ -459,8 +461,8 @@ void ClosureJudge::CheckClocks(const std::string& shard, size_t table,
   for (const Record& record : records_) {
     if (!record.put || record.round() == 0) continue;
     if (record.round() + slack > clock) continue;
-    // Each life counts its own clocks, and what is left of the one before runs
-    // by those of that one.
+    // Each life counts its own clocks, and what remains of the previous life
+    // follows the clocks of that life.
     if (record.life != records_[reader].life || records_[reader].lives > 1) {
       continue;
     }

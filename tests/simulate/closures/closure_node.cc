@@ -20,7 +20,7 @@ ClosureNode::ClosureNode(ClosureContext& context, SimNode& node)
       timer_(node.clock().NewTimer(node.executor())),
       changed_(node.executor()),
       client_(NewClosureClient(context, node, "chief", 0)) {
-  // Each life is in an term of its own, above all before it.
+  // Each life has its own term, higher than all earlier ones.
   const CoordinatorTerm coordinator_term = {.term = node.incarnation(),
                                             .holder = node.incarnation()};
   dispatcher_ = std::make_shared<Dispatcher>(
@@ -158,7 +158,8 @@ void ClosureNode::OnPut(size_t number,
                         const ClosureQueue::ClosurePtr& closure) {
   context_.world.trace().Add(Now(), node_.name(), "put", number, closure->step);
   context_.judge.OnPut(number);
-  // Not to keep one alive that is kept by itself, when this life is cut off.
+  // Weak, so that a closure does not keep itself alive when this life is cut
+  // off.
   std::weak_ptr<Closure> weak = closure;
   queue().Then(*closure, [&context = context_, number, weak, &node = node_] {
     const ClosureQueue::ClosurePtr ended = weak.lock();

@@ -1,5 +1,5 @@
 // The coordinator's process in the closures workload: the real dispatcher, and
-// what any program does with it.
+// what every program does with it.
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,12 @@ inline constexpr Duration kTick = std::chrono::milliseconds(20);
 // How long nothing may change after the end.
 inline constexpr Duration kRest = std::chrono::seconds(2);
 
-// One life. Lives on the node's executor; what is passed by reference must
-// outlive it.
+// One life of the coordinator. Lives on the node's executor; whatever is passed
+// by reference must outlive it.
 class ClosureNode {
  public:
-  // In the term of the node's present life. Hears of workers from now on, in
-  // a later life also of those that were there before.
+  // Uses the term of the node's current life. Hears of workers from now on; in
+  // a later life, also of those that were there before.
   ClosureNode(ClosureContext& context, SimNode& node);
   ~ClosureNode();
   ClosureNode(const ClosureNode&) = delete;
@@ -39,27 +39,29 @@ class ClosureNode {
   Random& random() { return random_; }
   MonotonicTime Now() { return node_.clock().Now(); }
 
-  // For up to `most`, and for `duration`.
+  // Sleep: for up to `most`. Rest: for exactly `duration`.
   Task<> Sleep(Duration most);
   Task<> Rest(Duration duration);
-  // Returns when something changed that a Try of the queue may wait for.
+  // Returns when something has changed that a Try of the queue may be waiting
+  // for.
   Task<> Change();
 
-  // Makes the variables, or finds them as they are; as often as it takes.
+  // Creates the variables, or finds them as they are; retries until it
+  // succeeds.
   Task<> CreateVariables();
-  // Reads both variables of a table and has the judge look at them, `final`: as
-  // what there is in the end.
+  // Reads both variables of a table and has the judge check them; with `final`,
+  // as the final values.
   Task<> ReadTable(size_t table, bool final);
-  // Returns once no server has a watermark below `last`.
+  // Returns once every server's watermark is at least `last`.
   Task<> AwaitWatermark(uint64_t last);
 
-  // It was put: the judge hears of that, and of its end.
+  // It was put: tells the judge so, and later of its end.
   void OnPut(size_t number, const ClosureQueue::ClosurePtr& closure);
 
  private:
   DispatcherOptions Options();
   Dispatcher::NewChannel Channels();
-  // Begins to call the servers.
+  // Starts calling the servers.
   void StartRoster();
 
   ClosureContext& context_;

@@ -13,68 +13,69 @@
 namespace capstan::simulate {
 
 struct ClosureOptions {
-  DigitMode mode = DigitMode::kAsync;  // kMixed is none of these
+  DigitMode mode = DigitMode::kAsync;  // kMixed is not used
   int servers = 2;
   int workers = 3;      // from the start
-  int joiners = 0;      // and so many that come later
+  int joiners = 0;      // this many join later
   int concurrency = 1;  // functions that a worker runs at once
   int replicas = 3;     // of sync and bounded
   int backup = 0;       // of sync: a number up to this, drawn by the seed
   int bound = 1;        // of bounded
-  // Pairs of variables; a closure uses one of them. Each variable is cut into
-  // so many shards; 0: one for each server.
+  // Pairs of variables; a closure uses one pair. Each variable is cut into this
+  // many shards; 0: one per server.
   int tables = 1;
   int shards = 0;
-  // In a run, at most: closures that are put, epochs that are begun; and in an
-  // epoch: ranges of data, of so many examples each but for the last.
+  // At most, per run: closures put, epochs started; per epoch: ranges of data,
+  // each of this many examples except the last.
   int closures = 120;
   int epochs = 1000;
   int ranges = 12;
   int batch = 3;
-  // Of the dispatcher.
+  // For the dispatcher.
   int queue = 1000;
   int queued_per_worker = 2;
   int poison_limit = 1000;
   // The longest time between two Puts.
   Duration every = std::chrono::milliseconds(40);
-  // How long a function computes: from `least_pause` to `pause`, and with the
-  // chance of `stragglers` up to `straggle`.
+  // How long a function computes: from `least_pause` to `pause`, and with
+  // probability `stragglers` up to `straggle`.
   Duration least_pause = Duration::zero();
   Duration pause = std::chrono::milliseconds(80);
   double stragglers = 0.03;
   Duration straggle = std::chrono::milliseconds(800);
   // The chance, for each Put, that there is also a Join, a function that only
-  // reads, or a Cancel of one that was put before; that nobody wants the
-  // result; that the function fails, or takes down its worker.
+  // reads, or a Cancel of a closure put before; that nobody wants the result;
+  // that the function fails, or kills its worker.
   double joins = 0.03;
   double evaluations = 0.05;
   double cancels = 0;
   double unwanted = 0.1;
   double failures = 0;
   double poisons = 0;
-  // The chance that a request to run a closure also comes late, in the session
-  // after its own.
+  // The chance that a request to run a closure also arrives late, in the
+  // session after its own.
   double late_copies = 0.1;
-  // The mean time after which a worker leaves, and how long it is away at
-  // most; 0: none leaves. `gentle`: no worker is ever lost otherwise.
+  // The mean time until a worker leaves, and how long it is away at most; 0:
+  // none leaves. `gentle`: workers are never lost in any other way.
   Duration worker_life = Duration::zero();
   Duration away = std::chrono::milliseconds(500);
   bool gentle = false;
   // Whether the coordinator has a real roster, which calls the servers, and how
-  // long it waits for one that is silent. Workers it is told of in any case.
+  // long it waits for a silent server. It is told of workers in any case.
   bool roster = false;
   Duration server_timeout = std::chrono::seconds(60);
-  // The mean time between two moments at which the coordinator hears that a
-  // server is lost, which it is not, and how long it believes that; 0: never.
+  // The mean time between false reports to the coordinator that a server is
+  // lost, and how long it believes one; 0: never.
   Duration server_scares = Duration::zero();
   Duration scare = std::chrono::milliseconds(300);
-  // Whether the coordinator may be killed. Its program then has one epoch, and
-  // no failures: closures are numbered in advance, and `ranges` in all.
+  // Whether the coordinator may be killed. Its program then has one epoch and
+  // no failures: closures are numbered in advance, and `ranges` counts all of
+  // them.
   bool restarts = false;
-  // And its steps have keys.
+  // Whether its steps also have keys.
   bool keys = false;
-  // The share of time that workers must compute for, once all are there and
-  // until there is nothing left to take; 0: not measured.
+  // The share of the time that workers must spend computing, from when all are
+  // there until nothing is left to take; 0: not measured.
   double min_busy = 0;
 
   bool sync() const { return mode == DigitMode::kSync; }
@@ -86,7 +87,8 @@ struct ClosureOptions {
   size_t all_workers() const { return static_cast<size_t>(workers + joiners); }
 };
 
-// With the backup of `seed`. InvalidArgument, naming the file and the key.
+// With the number of backups that `seed` draws. InvalidArgument, naming the
+// file and the key.
 absl::StatusOr<ClosureOptions> ReadClosureOptions(const Scenario& scenario,
                                                   uint64_t seed);
 

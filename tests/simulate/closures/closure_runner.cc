@@ -8,9 +8,9 @@
 namespace capstan::simulate {
 namespace {
 
-// The share of steps that read the table by its rows.
+// The share of steps that read the table by rows.
 constexpr double kByRows = 0.2;
-// How long a worker is away that was taken down by a closure, at most.
+// How long at most a worker is away after a closure killed it.
 constexpr Duration kAway = std::chrono::milliseconds(200);
 
 absl::Status Failure(size_t number) {

@@ -47,7 +47,7 @@ std::vector<VariableSpec> ClosureVariables::Specs() const {
       spec.optimizer = Sgd{.learning_rate = 1.0};
       spec.aggregation = Aggregation::kSum;
       spec.update = mode_;
-      // One request is enough for both, then.
+      // Then one request is enough for both.
       if (shards_ == 1 && variable == DigitVariable::kRows) {
         spec.colocate_with = NameOf(DigitVariable::kDense, table);
       }

@@ -34,16 +34,16 @@ class ClosureVariables {
     return slot * tables_ + table;
   }
 
-  // The updates of closure `number`, in order. Every other has both variables
-  // in one.
+  // The updates of closure `number`, in order. Every other closure updates both
+  // variables in one.
   using Update = std::vector<VariableUpdate>;
   std::vector<Update> UpdatesOf(size_t number) const;
-  // All rows, the last first; and the table in its order, of what was read by
-  // these ids.
+  // RowIds: all rows, last first. RowsInOrder: what was read by these ids, in
+  // the table's order.
   std::vector<int64_t> RowIds() const;
   std::vector<float> RowsInOrder(const Tensor& read) const;
 
-  // What shard `shard` of a variable says.
+  // Decodes shard `shard` of a variable.
   Decoded Decode(std::span<const float> values, size_t shard) const;
 
  private:

@@ -16,12 +16,12 @@
 namespace capstan::simulate {
 namespace {
 
-// How long after the start the last one joins.
+// How long after the start the last worker joins.
 constexpr Duration kLastJoin = std::chrono::seconds(2);
-// How long a worker that leaves waits for its closures, and how often it looks.
+// How long a leaving worker waits for its closures, and how often it checks.
 constexpr Duration kGrace = std::chrono::milliseconds(300);
 constexpr Duration kLook = std::chrono::milliseconds(5);
-// How long after that it still turns away closures.
+// How long it refuses closures after that.
 constexpr Duration kGoodbye = std::chrono::milliseconds(500);
 
 Task<> Sleep(SimNode& node, Duration duration) {
@@ -37,7 +37,7 @@ bool JoinsLate(const ClosureContext& context, const SimNode& node,
          index >= static_cast<size_t>(context.options.workers);
 }
 
-// Leaves, in order.
+// Leaves cleanly.
 Task<> Leave(ClosureContext& context, SimNode& node, size_t index,
              WorkerService& service) {
   context.world.trace().Add(node.clock().Now(), node.name(), "leave");
@@ -47,8 +47,8 @@ Task<> Leave(ClosureContext& context, SimNode& node, size_t index,
     co_await Sleep(node, kLook);
   }
   TellOfWorker(context, index, TaskState::kMissing, node.incarnation());
-  // Until the coordinator has heard of it: a closure that is sent to a process
-  // as it ends is lost with it, for all that anybody knows.
+  // Waits until the coordinator has heard of it: a closure sent to a process as
+  // it ends is lost with it, as far as anybody knows.
   co_await Sleep(node, kGoodbye);
   KillSoon(context, node, context.options.away);
 }

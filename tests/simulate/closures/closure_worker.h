@@ -9,7 +9,7 @@
 
 namespace capstan::simulate {
 
-// One life. Those that join later do so in their first one.
+// One life of a worker. Workers that join later do so in their first life.
 Task<> RunClosureWorker(ClosureContext& context, SimNode& node, size_t index);
 
 }  // namespace capstan::simulate

@@ -38,8 +38,8 @@ class Closures final : public Workload {
     for (size_t i = 0; i < static_cast<size_t>(options_.servers); ++i) {
       SimNode& server = world.AddNode(absl::StrCat("server", i));
       world.Start(server, [this, i](SimNode& node) {
-        // Where it is measured how workers wait for one another, they are not
-        // to wait for anything else.
+        // When the scenario measures how workers wait for one another, they
+        // must not wait for anything else.
         const bool busy = options_.min_busy == 0;
         return RunStoreServer(node, i, ClosureServerAddress(i), plant_, busy,
                               [this](const std::string& what) {

@@ -3,8 +3,8 @@
 // service and the servers are the real ones; the program and its functions are
 // coroutines. docs/decisions/013-simulated-coordinator.md.
 //
-// Nodes: chief, server0, server1, ..., worker0, worker1, ... Only workers may
-// be killed, and with `restarts` the chief.
+// Nodes: chief, server0, server1, ..., worker0, worker1, ... Only workers and,
+// with `restarts`, the chief may be killed.
 #pragma once
 
 #include <cstdint>

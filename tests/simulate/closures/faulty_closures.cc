@@ -24,7 +24,7 @@ std::shared_ptr<RetryMemory> NewRetryMemory() {
 
 namespace {
 
-// How far ahead the watermark is.
+// How far the planted watermark is ahead.
 constexpr uint64_t kWatermarkAhead = 2;
 constexpr double kBadClosures = 0.05;
 
@@ -34,7 +34,7 @@ ClosureCall CallOf(const RunRequest& request) {
   return DecodeCall(value);
 }
 
-// Changes what requests say before they are sent.
+// Changes the contents of requests before they are sent.
 class BendingChannel final : public Channel {
  public:
   BendingChannel(std::unique_ptr<Channel> inner, Plant plant,
@@ -60,9 +60,9 @@ class BendingChannel final : public Channel {
  private:
   static Task<absl::StatusOr<Reply>> Done() { co_return Reply(); }
 
-  // Whether it is answered, and never sent.
+  // Whether the request is answered without being sent.
   bool Swallows(Method method) const {
-    // All that a coordinator does before it installs a map is to take over.
+    // Before it installs a map, a coordinator only takes over.
     return plant_ == Plant::kUnsettled && method == Method::kCommit &&
            !installed_;
   }
@@ -70,7 +70,7 @@ class BendingChannel final : public Channel {
   std::string BendWatermark(const std::string& body) {
     WatermarkRequest request = DecodeWatermarkRequest(body).value();
     if (plant_ == Plant::kEarlyWatermark) request.watermark += kWatermarkAhead;
-    // The first is that of a block, before its steps begin.
+    // The first watermark is that of a block, sent before its steps start.
     if (plant_ == Plant::kLostRecord && request.watermark > 0) {
       request.record.clear();
     }
@@ -121,7 +121,7 @@ class FaultyWorker final : public Service {
   }
 
  private:
-  // As if it had run.
+  // The reply of a closure that has run.
   static ServerReply DoneReply(const RunRequest& request) {
     RunReply done;
     EncodedValue value = ResultOf(CallOf(request));
@@ -138,7 +138,7 @@ class FaultyWorker final : public Service {
     return reply;
   }
 
-  // Each result goes to the closure that ends after it.
+  // Gives each result to the closure that ends next.
   void SwapResult(ServerReply& reply) {
     if (!reply.status.ok() || !reply.attachments.empty()) return;
     RunReply end = DecodeRunReply(reply.body).value();

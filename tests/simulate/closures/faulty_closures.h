@@ -11,7 +11,7 @@
 
 namespace capstan::simulate {
 
-// The coordinator's channel to a worker; `inner` itself unless the bug sits
+// The coordinator's channel to a worker; `inner` itself unless the bug belongs
 // there. `memory` is shared by all channels of one coordinator.
 struct RetryMemory;
 std::shared_ptr<RetryMemory> NewRetryMemory();
@@ -19,11 +19,11 @@ std::unique_ptr<Channel> NewFaultyWorkerChannel(
     std::unique_ptr<Channel> inner, Plant plant,
     std::shared_ptr<RetryMemory> memory);
 
-// A channel to a parameter server; `inner` itself unless the bug sits there.
+// A channel to a parameter server; `inner` itself unless the bug belongs there.
 std::unique_ptr<Channel> NewFaultyServerChannel(std::unique_ptr<Channel> inner,
                                                 Plant plant);
 
-// A worker with the bug; null if it is not one of a worker. `worker` and `node`
+// A worker with the bug; null if the bug is not a worker's. `worker` and `node`
 // must outlive it.
 std::unique_ptr<Service> NewFaultyWorker(Service& worker, Plant plant,
                                          SimNode& node);

@@ -14,10 +14,10 @@
 namespace capstan::simulate {
 namespace {
 
-// Keys that are scheduled at once, and how far ahead they may be.
+// How many keys are scheduled at once, and how far ahead they may be.
 constexpr size_t kMostOpen = 10;
 constexpr uint64_t kKeysAhead = 24;
-// The chance that the servers are asked what they have.
+// The chance that the servers are asked for their reports.
 constexpr double kKeyLooks = 0.05;
 
 class KeyChief {
@@ -43,9 +43,9 @@ class KeyChief {
     co_await TakeOver();
     window_ = static_cast<size_t>(random_.Between(1, kMostOpen));
     while (!broken_ && FirstIncomplete() < keys_) co_await Step();
-    // It may be killed still.
+    // The coordinator may still be killed.
     while (!context_.finishing) co_await closure_node_.Sleep(kTick);
-    // Whoever judges has been told why.
+    // The judge already knows the cause.
     if (broken_) co_return;
     co_await End();
     context_.over = true;
@@ -71,8 +71,8 @@ class KeyChief {
     }
   }
 
-  // What a server has: keys that are complete have succeeded, and what may run
-  // again is above its watermark.
+  // Judges a server's report: complete keys have succeeded, and whatever may
+  // run again is above its watermark.
   void JudgeKeys(uint32_t server, const StoreReport& report) {
     if (report.record.empty()) return;
     const absl::StatusOr<JobRecord> record = DecodeJobRecord(report.record);
@@ -149,7 +149,7 @@ class KeyChief {
       const uint64_t key = free[random_.Below(free.size())];
       co_await Schedule(key);
       co_await closure_node_.Sleep(options_.every);
-      // One is for the end.
+      // One number is reserved for the end.
       const size_t numbers = context_.judge.num_closures() + 1;
       if (random_.Chance(options_.evaluations) &&
           numbers < static_cast<size_t>(options_.closures)) {
@@ -158,7 +158,7 @@ class KeyChief {
       if (random_.Chance(options_.cancels)) CancelOne();
     } else {
       context_.progress = absl::StrCat("key ", first, " is never complete");
-      // The judge hears of an end after the queue has said that it changed.
+      // The judge hears of an end only after the queue has reported the change.
       const bool untold = std::any_of(
           open_.begin(), open_.end(),
           [&](const auto& item) { return queue().IsDone(*item.second); });
@@ -170,7 +170,7 @@ class KeyChief {
     }
     if (random_.Chance(kKeyLooks)) co_await Look();
     std::erase_if(open_, [&](const auto& item) {
-      // The judge has to hear of its end before it is put again.
+      // The judge must hear of its end before it is put again.
       if (!context_.judge.Ended(item.first)) return false;
       const absl::Status status = queue().StatusOf(*item.second);
       if (!status.ok() && !absl::IsCancelled(status)) Break(status);
@@ -185,7 +185,7 @@ class KeyChief {
     co_await Put(key, closure);
   }
 
-  // It has no key, and takes a step behind those that do.
+  // This closure has no key, and takes a step after those that do.
   Task<> Evaluate() {
     const size_t number = context_.judge.num_closures();
     const DataRange none;
@@ -238,7 +238,7 @@ class KeyChief {
   }
 
   Task<> End() {
-    // The rest of the numbers is given up for it.
+    // The remaining numbers are given up for this one.
     co_await Evaluate();
     if (!broken_) co_await Join();
     if (broken_) co_return;

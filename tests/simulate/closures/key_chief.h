@@ -1,5 +1,5 @@
 // The program of the closures workload that gives its steps keys, and is killed
-// and started again.
+// and restarted.
 #pragma once
 
 #include "base/async/task.h"

@@ -7,10 +7,10 @@ namespace capstan::simulate {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(1);
-// Kept for the next session.
+// The most requests kept for the next session.
 constexpr size_t kMostCopies = 3;
 
-// A request, with what it is made of.
+// A request and the memory of its parts.
 struct Copy {
   std::string body;
   std::vector<std::string> attachments;
@@ -24,7 +24,7 @@ Task<> SendLate(std::shared_ptr<Channel> channel, Copy copy) {
   }
   CallOptions options;
   options.timeout = kTimeout;
-  // What is answered, and whether it should have been, is the worker's matter.
+  // The reply, and whether there should be one, is the worker's business.
   co_await channel->Call(Method::kWorkerRun, std::move(body),
                          std::move(attachments), std::move(options));
 }
@@ -64,7 +64,7 @@ class LateChannel final : public Channel {
   std::string peer() const override { return inner_->peer(); }
 
  private:
-  const std::shared_ptr<Channel> inner_;  // shared with what comes late
+  const std::shared_ptr<Channel> inner_;  // shared with late requests
   const double chance_;
   SimNode& node_;
   Random random_;

@@ -1,5 +1,5 @@
 // The coordinator's channel to a worker on a network that delays: some requests
-// come a second time when their session is over.
+// arrive a second time after their session has ended.
 #pragma once
 
 #include <memory>

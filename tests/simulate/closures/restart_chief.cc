@@ -17,15 +17,15 @@ namespace {
 constexpr char kSpareName[] = "spare";
 
 constexpr Duration kBetweenBlocks = std::chrono::milliseconds(150);
-// The most steps of a block, and that are put and not yet accounted for.
+// The most steps in a block, and the most put but not yet accounted for.
 constexpr uint64_t kMostInBlock = 24;
 constexpr uint64_t kMostPending = 10;
-// The chance that the record is brought up to date after a step, and that the
-// servers are asked what they have.
+// The chance that the record is updated after a step, and that the servers are
+// asked for their reports.
 constexpr double kAccounts = 0.4;
 constexpr double kLooks = 0.1;
 // The chance that the shard map changes after a step, and that the coordinator
-// is then killed while the servers get it.
+// is then killed while the servers receive the map.
 constexpr double kNewMaps = 0.1;
 constexpr double kKilledAtMap = 0.2;
 constexpr Duration kKilledWithin = std::chrono::milliseconds(1);
@@ -57,9 +57,9 @@ class RestartChief {
       if (random_.Chance(options_.joins))
         co_await closure_node_.ReadTable(0, false);
     }
-    // It may be killed still.
+    // The coordinator may still be killed.
     while (!context_.finishing) co_await closure_node_.Sleep(kTick);
-    // Whoever judges has been told why.
+    // The judge already knows the cause.
     if (broken_) co_return;
     co_await End();
     context_.over = true;
@@ -84,7 +84,7 @@ class RestartChief {
         absl::StrCat("the program cannot go on: ", Describe(status)));
   }
 
-  // What is to be done in the whole job: numbers stay the same in all lives.
+  // Plans the closures of the whole job: numbers stay the same in all lives.
   void PlanClosures() {
     for (size_t i = 0; i < closures_; ++i) {
       DataRange range;
@@ -108,7 +108,7 @@ class RestartChief {
     while (!status.ok()) {
       status = co_await closure_node_.variables().Begin();
       if (status.ok()) break;
-      // Those that may pass by themselves. A program does not try again.
+      // These errors may go away; a program would not retry.
       if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
         co_return Break(status);
       }
@@ -147,7 +147,7 @@ class RestartChief {
       status = co_await closure_node_.variables().Publish();
       if (!status.ok()) co_await closure_node_.Sleep(kTick);
     }
-    // From now on all servers have it, or a newer one.
+    // From now on all servers have this record, or a newer one.
     const uint64_t published =
         records().Next(queue().counts().watermark).sequence;
     for (uint64_t& newest : context_.newest_records) {
@@ -175,7 +175,7 @@ class RestartChief {
     records().CloseBlock(kRestartKey, Text());
     queue().EndBlock(block, block.end());
     if (random_.Chance(0.5)) co_await Evaluate();
-    // A record is on its way when the next block begins, or it is not.
+    // When the next block starts, a record may or may not be in flight.
     if (random_.Chance(0.5)) co_await closure_node_.Sleep(kBetweenBlocks);
   }
 
@@ -189,7 +189,7 @@ class RestartChief {
     if (random_.Chance(options_.evaluations)) co_await Evaluate();
   }
 
-  // Kills this coordinator within the time that a request takes.
+  // Kills this coordinator within the time of one request.
   void KillSoon() {
     SimWorld& world = context_.world;
     const Duration wait(random_.Between(0, kKilledWithin.count()));
@@ -203,8 +203,8 @@ class RestartChief {
         });
   }
 
-  // A variable that no step uses comes or goes. A coordinator that is killed
-  // meanwhile leaves servers with different maps; so it often is.
+  // Creates or drops a variable that no step uses. A coordinator killed
+  // meanwhile leaves servers with different maps, so it is often killed here.
   Task<> ChangeMap() {
     context_.progress = "the servers do not take a new map";
     if (random_.Chance(kKilledAtMap)) KillSoon();
@@ -227,7 +227,7 @@ class RestartChief {
     }
   }
 
-  // Nobody waits for it: it may still run when the next block begins.
+  // Nobody waits for this closure: it may still run when the next block starts.
   Task<> Evaluate() {
     const size_t number = context_.judge.num_closures();
     if (number >= static_cast<size_t>(options_.closures)) co_return;
@@ -248,7 +248,7 @@ class RestartChief {
     closure_node_.OnPut(number, closure);
   }
 
-  // In order: what the record accounts for has no holes.
+  // In order, so that what the record accounts for has no gaps.
   Task<> TakeOne() {
     const Pending oldest = pending_.front();
     context_.progress =
@@ -280,7 +280,7 @@ class RestartChief {
     if (!status->ok()) Break(*status);
   }
 
-  // Every server has the record of all.
+  // Waits until every server has the complete record.
   Task<> AwaitRecord() {
     for (uint32_t i = 0; i < closure_node_.client().num_servers(); ++i) {
       context_.progress =

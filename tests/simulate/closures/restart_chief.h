@@ -1,5 +1,5 @@
-// The coordinator of the closures workload when it is killed and started again:
-// each life goes on with what the one before has left on the servers.
+// The coordinator of the closures workload when it is killed and restarted:
+// each life resumes from what the previous one left on the servers.
 // docs/decisions/021-the-record-rides-on-the-watermark.md.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace capstan::simulate {
 
-// One life.
+// One life of the coordinator.
 Task<> RunRestartChief(ClosureContext& context, SimNode& node);
 
 }  // namespace capstan::simulate

@@ -17,7 +17,7 @@ Task<ServerReply> SessionSpy::Serve(ServerCall& call) {
     if (reply.status.ok()) {
       context_.world.trace().Add(node_.clock().Now(), node_.name(), "session",
                                  session);
-      // Each coordinator counts from the beginning.
+      // Each coordinator starts counting from the beginning.
       if (std::pair(term, session) <= std::pair(term_, session_)) {
         context_.judge.Violation(absl::StrCat(node_.name(),
                                               " went back from session ",

@@ -1,5 +1,5 @@
-// Stands in front of a worker and watches that it serves its present session
-// alone.
+// Stands in front of a worker and checks that it serves only its current
+// session.
 #pragma once
 
 #include "simulate/closures/closure_context.h"
@@ -9,7 +9,7 @@ namespace capstan::simulate {
 
 class SessionSpy final : public Service {
  public:
-  // What is passed by reference must outlive it.
+  // Whatever is passed by reference must outlive it.
   SessionSpy(Service& inner, ClosureContext& context, SimNode& node)
       : inner_(inner), context_(context), node_(node) {}
 
@@ -20,7 +20,7 @@ class SessionSpy final : public Service {
   ClosureContext& context_;
   SimNode& node_;
   uint64_t term_ = 0;     // of the coordinator
-  uint64_t session_ = 0;  // the last that was begun
+  uint64_t session_ = 0;  // the last that was started
 };
 
 }  // namespace capstan::simulate

@@ -13,15 +13,15 @@ namespace {
 
 constexpr Duration kDigitTick = std::chrono::milliseconds(20);
 constexpr Duration kWatermarkEvery = std::chrono::milliseconds(80);
-// How many old updates are sent once more in the end.
+// How many old updates are resent at the end.
 constexpr int kLateCopies = 3;
-// The chance that a coordinator is replaced just when it is about to commit,
-// and how late its commit may come then.
+// The chance that a coordinator is replaced just as it is about to commit, and
+// how late its commit may then arrive.
 constexpr double kReplacedAtCommit = 0.1;
 constexpr Duration kLateCommit = std::chrono::milliseconds(200);
 
-// The last that comes from a coordinator which has been replaced, over
-// connections of its own.
+// The last request of a coordinator that has been replaced, over its own
+// connections.
 Task<> CommitLate(SimNode& node, std::shared_ptr<ParameterClient> client,
                   RoundRequest request, Duration delay) {
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
@@ -76,8 +76,7 @@ class DigitChief {
     return options;
   }
 
-  // Begins with the next rollback, or with the next coordinator, when it is
-  // time.
+  // Starts the next rollback or the next coordinator when it is due.
   Task<> ChangeRule() {
     if (Now() >= next_generation_ && context_.ledger.HasRoomForGeneration()) {
       ++fence_.generation;
@@ -91,7 +90,7 @@ class DigitChief {
     }
   }
 
-  // The same variables in the generation of the fence, one version later.
+  // The same variables in the generation of `fence_`, one version later.
   ShardMap NextMap() const {
     const std::span<const VariableEntry> entries = map_.entries();
     return ShardMap::Make(
@@ -120,15 +119,15 @@ class DigitChief {
     context_.ledger.EndGeneration();
     context_.judge.OnGeneration(fence.generation,
                                 context_.ledger.next_first_slot());
-    // The workers of the old one go on meanwhile.
+    // Workers of the old generation continue meanwhile.
     co_await Install();
     context_.ledger.StartGeneration(fence);
     context_.ledger.set_paused(false);
     watermark_ = 0;
   }
 
-  // As a coordinator that takes over from another one would: fences it off on
-  // all servers, and then looks at what has come of its steps.
+  // Like a coordinator that takes over from another: fences off the old one on
+  // all servers, and then checks which of its steps took effect.
   Task<> TakeOver() {
     ++fence_.term;
     context_.ledger.set_paused(true);
@@ -200,7 +199,7 @@ class DigitChief {
     const absl::Status status =
         co_await client_->Commit(std::move(request), options);
     if (!status.ok()) {
-      // Perhaps some have; the same decision is sent again.
+      // Some servers may have committed; the same decision is sent again.
       context_.judge.OnFailure(status);
       co_return;
     }
@@ -208,11 +207,11 @@ class DigitChief {
     context_.ledger.Committed(decision->round);
   }
 
-  // All steps are over: nothing that comes now may change anything.
+  // All steps are finished: nothing that arrives now may change anything.
   Task<> End() {
     const uint64_t steps = context_.ledger.num_steps();
     co_await SetWatermark(context_.ledger.Watermark());
-    // One that was overtaken on its way.
+    // A stale watermark that was overtaken on the way.
     co_await SetWatermark(0);
     for (uint32_t i = 0; i < client_->num_servers(); ++i) {
       co_await CheckStatus(i, steps);
@@ -243,7 +242,7 @@ class DigitChief {
         report->fence.term));
   }
 
-  // An update that is below the watermark, and which no record has any more.
+  // An update below the watermark, which no record contains any more.
   Task<> SendLateCopy(uint64_t index) {
     const auto pushes = static_cast<size_t>(context_.options.pushes);
     const size_t per_round = context_.options.per_round();

@@ -6,9 +6,9 @@
 
 namespace capstan::simulate {
 
-// Starts generations and terms, commits rounds and moves the watermark; when
-// the workload finishes, waits for the last step and has the end judged, and
-// then sets `context.over`. Runs once: the node must not be killed.
+// Starts generations and terms, commits rounds and advances the watermark. When
+// the workload finishes, waits for the last step, has the final values judged,
+// and then sets `context.over`. Runs once: the node must not be killed.
 Task<> RunDigitChief(DigitContext& context, SimNode& node);
 
 }  // namespace capstan::simulate

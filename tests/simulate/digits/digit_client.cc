@@ -41,7 +41,7 @@ Task<absl::Status> PullDigits(const DigitVariables& variables,
   co_return co_await client.Pull(all, options);
 }
 
-// All rows, the last first.
+// All rows, last first.
 Task<absl::Status> GatherDigits(const DigitVariables& variables,
                                 ParameterClient& client, const ReadPlan& plan,
                                 DigitValues& values) {
@@ -145,7 +145,7 @@ Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
     drift.variable = variables.drift_id();
     drift.values = std::as_bytes(std::span(gradient.drift));
   }
-  // Every other one wants the values after it.
+  // Every other update asks for the resulting values.
   DigitValues after;
   if (slot % 2 == 0) {
     after = variables.NewValues();

@@ -25,12 +25,12 @@ struct ReadPlan {
   Duration timeout = std::chrono::seconds(1);
 };
 
-// Reads the variables, those shards that are newer than what is in `values`
-// already, and has them judged. All must outlive the call.
+// Reads those shards of the variables that are newer than what `values` already
+// holds, and has them judged. All arguments must outlive the call.
 Task<absl::Status> ReadDigits(DigitContext& context, ParameterClient& client,
                               ReadPlan plan, DigitValues& values);
 
-// Sends the update `slot` of a step, and has the answer judged.
+// Sends update number `push` of a step, and has the answer judged.
 Task<absl::StatusOr<UpdateResult>> SendUpdate(DigitContext& context,
                                               SimNode& node,
                                               ParameterClient& client,

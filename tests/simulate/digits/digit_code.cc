@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kBitsPerDigit = 4;
 constexpr uint32_t kDigitMask = 15;
-// 16^6, from which on an f32 is not exact.
+// 16^6: from here on f32 is not exact.
 constexpr float kTooLarge = 16777216;
 
 }  // namespace
@@ -23,7 +23,7 @@ Decoded DecodeDigits(std::span<const float> values, size_t stride) {
   Decoded decoded;
   for (size_t i = 0; i * stride < values.size(); ++i) {
     const float value = values[i * stride];
-    // Written so that NaN is not readable either.
+    // Written so that NaN is also rejected.
     if (!(value >= 0 && value < kTooLarge && value == std::floor(value))) {
       decoded.readable = false;
       continue;

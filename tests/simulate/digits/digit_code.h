@@ -1,11 +1,11 @@
 // Exact digits: how a shard's values tell which updates it has had, and how
 // often. docs/decisions/011-exact-digits.md.
 //
-// Every update of a job has a slot, a number of its own for ever. It adds
+// Every update of a job has a slot, a number that is never reused. It adds
 // 16^(slot mod 6) to element slot / 6 of every shard. The sums are integers
-// below 2^24, exact as f32 in any order, and the digits of an element in base
-// 16 are how often each of its six slots was added, up to 15 times.
-// Pure functions.
+// below 2^24, exact as f32 in any order, and the base-16 digits of an element
+// count how often each of its six slots was added, up to 15 times. Pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ constexpr size_t ElementsFor(size_t slots) {
   return (slots + kSlotsPerElement - 1) / kSlotsPerElement;
 }
 
-// What the values of a shard say.
+// What a shard's values say.
 struct Decoded {
-  SlotSet slots;                 // that were added
-  std::vector<size_t> repeated;  // of them, more than once
-  bool readable = true;          // all values are such sums
+  SlotSet slots;                 // the slots that were added
+  std::vector<size_t> repeated;  // of them, those added more than once
+  bool readable = true;          // all values are sums of this form
 };
 // Element i is values[i * stride].
 Decoded DecodeDigits(std::span<const float> values, size_t stride = 1);

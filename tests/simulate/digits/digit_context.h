@@ -20,9 +20,9 @@ struct DigitContext {
   const DigitVariables& variables;
   DigitJudge judge;
   DigitLedger ledger;
-  // No more faults and no new steps: what there is must come to its end.
+  // No more faults and no new steps: outstanding ones must finish.
   bool finishing = false;
-  // It has.
+  // They have finished.
   bool over = false;
 };
 

@@ -86,7 +86,7 @@ void DigitJudge::OnCommitted(const Fence& fence,
 void DigitJudge::OnInvoke(const Fence& fence, size_t slot) {
   ++tally_.requests;
   Generation& generation = generations_.at(fence.generation);
-  // All servers refuse it.
+  // All servers refuse the update.
   if (fence.term < generation.term) return;
   for (size_t i = 0; i < generation.shards.size(); ++i) {
     if (!IsSync(i)) generation.shards[i].OnInvoke(slot);
@@ -98,7 +98,7 @@ void DigitJudge::OnAck(const Fence& fence, size_t slot,
   ++tally_.replies;
   Generation& generation = generations_.at(fence.generation);
   uint64_t shards = variables_.has_drift() ? variables_.shards() : 0;
-  uint64_t at_once = 0;  // of them, those that wait for no round
+  uint64_t at_once = 0;  // of them, those that do not wait for a round
   for (size_t i = 0; i < generation.shards.size(); ++i) {
     ++shards;
     if (IsSync(i)) continue;
@@ -130,7 +130,7 @@ void DigitJudge::OnFailure(const absl::Status& status) {
       return;
     case absl::StatusCode::kCancelled:
     case absl::StatusCode::kFailedPrecondition:  // fenced
-    case absl::StatusCode::kAborted:             // the map is old
+    case absl::StatusCode::kAborted:             // the map is out of date
       ++tally_.cancelled;
       return;
     default:
@@ -167,7 +167,7 @@ void DigitJudge::CheckDigits(const Generation& generation, size_t shard,
 
 void DigitJudge::CheckRounds(const Generation& generation, size_t shard,
                              uint64_t round, const SlotSet& seen) {
-  // Which rounds these are, all of them and nothing else.
+  // Finds the last round seen; the set must hold whole rounds and nothing else.
   size_t last = 0;
   bool whole = seen.size() == 0;
   while (!whole && last < generation.up_to_round.size()) {
@@ -238,7 +238,7 @@ void DigitJudge::OnEnd(uint64_t steps, const DigitValues& values) {
         !IsSync(i)
             ? updates
             : (last.up_to_round.empty() ? 0 : last.up_to_round.back().size());
-    // What a backup worker did at once may be there or not.
+    // An immediate update by a backup worker may be there or not.
     const bool known = IsSync(i) || options_.backup == 0;
     if (known && decoded.slots.size() != expected) {
       Violation(absl::StrCat("at the end ", NameOfShard(i), " has ",

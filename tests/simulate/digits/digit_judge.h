@@ -1,5 +1,5 @@
-// Judges the exact_digits workload: what is read against what was sent and
-// acknowledged. docs/simulation.md lists the rules.
+// Judges the exact_digits workload: compares what is read with what was sent
+// and acknowledged. docs/simulation.md lists the rules.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace capstan::simulate {
 // Used from the simulation's thread.
 class DigitJudge {
  public:
-  // What whoever begins to read now must see: by shard, those of `dense` first.
+  // What a read that starts now must see: by shard, those of `dense` first.
   struct View {
     uint64_t generation = 0;
     std::vector<SlotSet> must;
@@ -31,28 +31,30 @@ class DigitJudge {
   DigitJudge(SimWorld& world, Violations& violations,
              const DigitOptions& options, const DigitVariables& variables);
 
-  // The coordinator is about to start a generation, whose updates have the
-  // slots from `first_slot` on.
+  // The coordinator is about to start a generation, whose updates use the slots
+  // from `first_slot` on.
   void OnGeneration(uint64_t generation, size_t first_slot);
-  // Every server has heard of the term of `fence`, and nobody has sent anything
-  // in it yet, when `values` were read. False if nothing of the last commit
-  // that was sent has taken effect anywhere: then it never will.
+  // Every server has learned the term of `fence`, and nobody had sent anything
+  // in that term when `values` were read. Returns false if the last commit that
+  // was sent has taken effect nowhere: then it never will.
   bool OnTakeover(const Fence& fence, const DigitValues& values);
-  // A commit is about to be sent, and was acknowledged by all servers.
+  // A commit is about to be sent (OnCommit), and was acknowledged by all
+  // servers (OnCommitted).
   void OnCommit(const Fence& fence, const RoundDecision& decision);
   void OnCommitted(const Fence& fence, const RoundDecision& decision);
 
-  // An update is about to be sent, and was acknowledged by all servers.
+  // An update is about to be sent (OnInvoke), and was acknowledged by all
+  // servers (OnAck).
   void OnInvoke(const Fence& fence, size_t slot);
   void OnAck(const Fence& fence, size_t slot, const UpdateResult& summary);
-  // How a call failed.
+  // A call failed with `status`.
   void OnFailure(const absl::Status& status);
 
   View OnReadBegin() const;
-  // A variable was read in `round` (0: in none) and is of `generation`.
+  // A variable of `generation` was read in `round` (0: in no round).
   void OnRead(const View& view, DigitVariable variable, uint64_t generation,
               uint64_t round, std::span<const float> values);
-  // The last generation is over, and had `steps`; these are its values.
+  // The last generation has ended, after `steps` steps, with these values.
   void OnEnd(uint64_t steps, const DigitValues& values);
 
   void Violation(std::string_view what);
@@ -61,10 +63,10 @@ class DigitJudge {
  private:
   struct Generation {
     size_t first_slot = 0;
-    uint64_t term = 0;  // older ones are fenced off
+    uint64_t term = 0;  // older terms are fenced off
     std::vector<ShardHistory> shards;
-    // Of the synchronous rounds: their slots in the order of the sum, and all
-    // up to and with each.
+    // By synchronous round: the round's slots in the order of the sum, and all
+    // slots of this and earlier rounds.
     std::vector<std::vector<size_t>> rounds;
     std::vector<SlotSet> up_to_round;
   };

@@ -34,8 +34,7 @@ bool DigitLedger::CanOpen(MonotonicTime now) const {
     return false;
   }
   const uint64_t round = steps_.size() / per_round + 1;
-  // One round more than may be read yet, so that there is something to wait
-  // for.
+  // One round more than may be read yet, so that some steps have to wait.
   if (options_.sync()) return round <= committed_ + 2;
   if (options_.bounded()) {
     const auto ahead = static_cast<size_t>(options_.bound) + 2;
@@ -50,7 +49,7 @@ bool DigitLedger::CanOpen(MonotonicTime now) const {
 
 bool DigitLedger::IsReady(size_t index) const {
   if (steps_[index].acked) return false;
-  // A replica does one clock after the other.
+  // A replica runs its clocks one at a time.
   const size_t per_round = options_.per_round();
   if (!options_.bounded() || index < per_round) return true;
   return steps_[index - per_round].over;
@@ -153,7 +152,7 @@ void DigitLedger::Committed(uint64_t round) {
   const size_t per_round = options_.per_round();
   for (size_t i = 0; i < per_round; ++i) {
     Step& step = steps_[committed_ * per_round + i];
-    step.acked = true;  // or dropped, which is as final
+    step.acked = true;  // or dropped, which is equally final
     step.over = true;
   }
   committed_ = round;
@@ -165,7 +164,7 @@ uint64_t DigitLedger::Watermark() const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     if (plant_ == Plant::kEarlyWatermark) {
-      // The newest step that is done, whatever is still open before it.
+      // The newest step that is done, even if earlier ones are still open.
       if (step.acked) watermark = i + 1;
       continue;
     }

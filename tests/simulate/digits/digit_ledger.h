@@ -1,6 +1,6 @@
-// The coordinator's mind in the exact_digits workload: which steps there are,
-// who does them, and what is done. Kept outside of the nodes, as a coordinator
-// that never forgets would keep it: what is on trial is not the scheduler.
+// The coordinator's state in the exact_digits workload: which steps exist, who
+// runs them, and which are done. It is kept outside the nodes, like the state
+// of a coordinator that never forgets: the scheduler is not under test.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ namespace capstan::simulate {
 struct Assignment {
   Fence fence;
   uint64_t step = 0;
-  uint64_t round = 0;  // 0: in none
+  uint64_t round = 0;  // 0: in no round
   uint32_t replica = 0;
   size_t first_slot = 0;  // of its updates; the others follow
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// A synchronous round that may be committed, and with whom.
+// A synchronous round that may be committed, and the replicas in it.
 struct RoundDecision {
   uint64_t round = 0;
   std::vector<uint32_t> replicas;
@@ -38,57 +38,57 @@ class DigitLedger {
  public:
   DigitLedger(const DigitOptions& options, Plant plant, Random random);
 
-  // A rollback is about to come: no more new steps until StartGeneration, which
-  // forgets all steps and begins anew, with slots that were never used.
+  // A rollback is coming: no new steps until StartGeneration, which forgets all
+  // steps and starts again with unused slots.
   void EndGeneration() { ended_ = true; }
   void StartGeneration(const Fence& fence);
   void StartTerm(uint64_t term) { fence_.term = term; }
   const Fence& fence() const { return fence_; }
-  // While paused no step is given out.
+  // While paused, no steps are handed out.
   void set_paused(bool paused) { paused_ = paused; }
   // No more new steps.
   void Stop() { stopped_ = true; }
-  // Whether there are slots left for another generation.
+  // Whether enough slots are left for another generation.
   bool HasRoomForGeneration() const;
-  // The first slot that was not used yet.
+  // The first unused slot.
   size_t next_first_slot() const;
 
-  // A step for a worker: a new one, one whose worker has not done it in time,
-  // or, by chance, one that another is busy with.
+  // A step for a worker: a new one, one whose worker has not finished in time,
+  // or, by chance, one that another worker is running.
   std::optional<Assignment> Take(MonotonicTime now);
-  // The worker has given up.
+  // The worker has given up on the step.
   void GiveBack(const Assignment& assignment);
   // All updates of the step were acknowledged by all shards.
   void Done(const Assignment& assignment);
 
-  // The next synchronous round, if enough replicas have done their steps. Once
-  // decided it stays so.
+  // The next synchronous round, if enough replicas have done their steps. A
+  // decision never changes.
   std::optional<RoundDecision> NextCommit();
-  // Unless a new coordinator, who does not know of it, has found that it took
-  // effect nowhere.
+  // The exception: a new coordinator that does not know of the decision has
+  // found that it took effect nowhere.
   void ForgetDecision() { decision_.reset(); }
-  // It was committed on all servers.
+  // The round was committed on all servers.
   void Committed(uint64_t round);
 
-  // All steps up to this are over.
+  // All steps up to this one are finished.
   uint64_t Watermark() const;
   uint64_t num_steps() const { return steps_.size(); }
   size_t first_slot() const { return first_slot_; }
   uint64_t committed() const { return committed_; }
   bool AllOver() const;
-  // How often a step was given out again.
+  // How often a step was handed out again.
   uint64_t repeats() const { return repeats_; }
 
  private:
   struct Step {
     MonotonicTime given = MonotonicTime::min();
-    bool taken = false;  // by somebody who has not given it back
+    bool taken = false;  // by a worker that has not given it back
     bool acked = false;
     bool over = false;
   };
 
   Assignment Give(size_t index, MonotonicTime now);
-  // Whether a worker may begin with it.
+  // Whether a worker may start this step.
   bool IsReady(size_t index) const;
   bool CanOpen(MonotonicTime now) const;
   std::optional<size_t> FindFree(MonotonicTime now) const;

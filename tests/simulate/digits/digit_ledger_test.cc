@@ -65,7 +65,7 @@ TEST(DigitLedgerTest, GenerationsHaveSlotsOfTheirOwn) {
   const Assignment first = job.Take();
   EXPECT_EQ(first.step, old.step);
   EXPECT_GT(first.first_slot, old.first_slot);
-  // What comes of the old one is nobody's business.
+  // The outcome of the old step does not matter.
   job.ledger.Done(old);
   EXPECT_FALSE(job.ledger.AllOver());
 }
@@ -101,7 +101,7 @@ TEST(DigitLedgerTest, ReplicaDoesOneClockAfterTheOther) {
     EXPECT_EQ(fast.replica, 1u);
     job.ledger.Done(fast);
   }
-  // The fourth clock could not be read before `slow` is done.
+  // The fourth clock cannot be read before `slow` is done.
   EXPECT_FALSE(job.ledger.Take(kStart));
   job.ledger.Done(slow);
   EXPECT_EQ(job.Take().round, 2u);

@@ -105,8 +105,8 @@ DigitGradient DigitVariables::Gradient(size_t slot) const {
       ids.push_back(static_cast<int64_t>(at));
     }
   }
-  // Every other update names each row twice, with half of the gradient, and
-  // the rows in another order than they are in: the sum is the same.
+  // Every other update names each row twice, with half of the gradient, and in
+  // another order: the sum is the same.
   const bool halves = slot % 2 == 1;
   gradient.ids = ids;
   if (halves) gradient.ids.insert(gradient.ids.end(), ids.rbegin(), ids.rend());
@@ -121,7 +121,7 @@ std::vector<float> DigitVariables::DriftGradient(size_t slot) const {
   Random random = Random(seed_, slot).Fork("drift");
   std::vector<float> gradient(drift_elements());
   for (float& value : gradient) {
-    // Of very different sizes, so that sums depend on their order.
+    // Of very different magnitudes, so that sums depend on their order.
     const auto scale = static_cast<int>(random.Between(-12, 12));
     value = static_cast<float>(std::ldexp(random.Uniform() - 0.5, scale));
   }

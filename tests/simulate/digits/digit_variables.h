@@ -5,8 +5,8 @@
 //   drift   numbers that are not exact, so that the order of a sum shows in
 //           the last bit; in synchronous rounds only
 //
-// Each is cut into one shard for each server. The first two may be padded, to
-// be large; then a shard has its digits at both ends, so that half an update
+// Each is cut into one shard per server. The first two may be padded to make
+// them large; a shard then has its digits at both ends, so that half an update
 // shows.
 #pragma once
 
@@ -26,7 +26,7 @@ enum class DigitVariable { kDense, kRows };
 inline constexpr size_t kDigitVariables = 2;
 inline constexpr size_t kRowColumns = 2;
 
-// Where the digits of a shard are.
+// Where a shard holds its digits.
 struct DigitLayout {
   size_t digits = 0;   // elements, or rows, that hold digits
   size_t padding = 0;  // and those that hold nothing
@@ -37,7 +37,7 @@ struct DigitLayout {
   }
 };
 
-// What somebody has read, and of which versions it is.
+// The values that were read, and their versions.
 struct DigitValues {
   std::vector<float> dense;
   std::vector<float> rows;
@@ -74,9 +74,9 @@ class DigitVariables {
 
   DigitValues NewValues() const;
   DigitGradient Gradient(size_t slot) const;
-  // Of `drift` alone.
+  // For `drift` only.
   std::vector<float> DriftGradient(size_t slot) const;
-  // What shard `shard` of a variable says.
+  // Decodes shard `shard` of a variable.
   Decoded Decode(DigitVariable variable, std::span<const float> values,
                  size_t shard) const;
   static Optimizer DriftOptimizer();

@@ -19,8 +19,8 @@ struct Worker {
   DigitContext& context;
   SimNode& node;
   std::unique_ptr<ParameterClient> client;
-  // In earnest the coordinator ends the clocks; here each worker does it in its
-  // name, as soon as its step is done. Null: there are no clocks.
+  // In production the coordinator ends the clocks; here each worker does so in
+  // its name, as soon as its step is done. Null if there are no clocks.
   std::unique_ptr<ParameterClient> ticker;
 };
 
@@ -42,7 +42,7 @@ Task<bool> KnowsGeneration(std::shared_ptr<Worker> worker,
   co_return worker->client->map()->generation() >= generation;
 }
 
-// Tells the servers that the replica is done with its clock.
+// Tells the servers that the replica has finished its clock.
 Task<bool> TickClock(std::shared_ptr<Worker> worker, Assignment assignment) {
   if (worker->ticker == nullptr) co_return true;
   RoundRequest request;
@@ -57,7 +57,7 @@ Task<bool> TickClock(std::shared_ptr<Worker> worker, Assignment assignment) {
   co_return status.ok();
 }
 
-// Sends the updates of a step. True if it is done with.
+// Sends the updates of a step. True if the step is finished.
 Task<bool> SendAll(std::shared_ptr<Worker> worker, Assignment assignment) {
   DigitContext& context = worker->context;
   const auto pushes = static_cast<uint32_t>(context.options.pushes);
@@ -89,7 +89,7 @@ Task<bool> DoStep(std::shared_ptr<Worker> worker, Assignment assignment,
   const bool knows =
       co_await KnowsGeneration(worker, assignment.fence.generation);
   if (!knows) co_return false;
-  // Now and then from nothing, and by rows.
+  // Sometimes reads everything from scratch, and sometimes by rows.
   if (random.Chance(0.3)) values = context.variables.NewValues();
   ReadPlan plan;
   plan.round = assignment.round;

@@ -8,7 +8,7 @@
 
 namespace capstan::simulate {
 
-// Does steps until the workload is over: for each it reads, computes for a
+// Runs steps until the workload is over: for each it reads, computes for a
 // while and sends its updates.
 Task<> RunDigitWorker(DigitContext& context, SimNode& node, size_t index);
 

@@ -1,5 +1,5 @@
-// The same training in one process, without a fault: what synchronous rounds
-// must give, to the last bit.
+// The same training in one process without faults: what synchronous rounds must
+// produce, to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace capstan::simulate {
 
-// The values of `drift` after `rounds`, each of which has the slots of its
-// updates in the order in which they are to be added up. Pure.
+// The values of `drift` after `rounds`. Each round lists the slots of its
+// updates in the order in which they are summed. Pure.
 std::vector<float> ReplayDrift(const DigitVariables& variables,
                                std::span<const std::vector<size_t>> rounds);
 

@@ -1,9 +1,9 @@
-// The exact_digits workload: workers train on parameter servers through faults,
-// with updates that show in the values how often each was applied.
+// The exact_digits workload: workers train on parameter servers through faults.
+// The values show how often each update was applied.
 // docs/decisions/011-exact-digits.md.
 //
 // Nodes: chief, server0, server1, ..., worker0, worker1, ... Servers keep their
-// values in memory alone, so only workers may be killed.
+// values in memory only, so only workers may be killed.
 #pragma once
 
 #include <cstdint>

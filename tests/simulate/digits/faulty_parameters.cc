@@ -19,7 +19,7 @@ bool IsRead(Method method) {
   return method == Method::kPull || method == Method::kGather;
 }
 
-// Changes what requests say before the server sees them.
+// Changes the contents of requests before the server sees them.
 class BendingService final : public Service {
  public:
   BendingService(ParameterService& inner, Plant plant, SimNode& node)
@@ -71,7 +71,7 @@ class BendingService final : public Service {
   std::string BendCommit(const ServerCall& call) {
     RoundRequest request = DecodeRoundRequest(call.body()).value();
     if (plant_ == Plant::kNoFence) request.fence = Newest(request.fence);
-    // Decides for itself who is in the round.
+    // Chooses the replicas of the round by itself.
     if (plant_ == Plant::kPartialCommit && node_.name() == "server0" &&
         request.replicas.size() > 1 && request.round % 8 == 0) {
       request.replicas.pop_back();
@@ -79,7 +79,7 @@ class BendingService final : public Service {
     return EncodeRoundRequest(request);
   }
 
-  // A request of the past as if it were of today.
+  // Makes a stale request look current.
   Fence Newest(Fence fence) const {
     const Store& store = inner_.store();
     const uint64_t generation = store.table()->generation->number;
@@ -94,8 +94,8 @@ class BendingService final : public Service {
   uint64_t arrived_ = 0;
 };
 
-// Takes an update for done as soon as it arrives, and a second one for a
-// repetition, though the first may still fail.
+// Treats an update as done as soon as it arrives, and a second copy as a
+// duplicate, although the first may still fail.
 class HastyService final : public Service {
  public:
   HastyService(ParameterService& inner, SimNode& node)
@@ -104,7 +104,8 @@ class HastyService final : public Service {
   Task<ServerReply> Serve(ServerCall& call) override {
     if (!IsUpdate(call.method())) co_return co_await inner_.Serve(call);
     const ShardsRequest request = DecodeShardsRequest(call.body()).value();
-    // A repetition without the values would be found out by its form alone.
+    // A reply to a duplicate without the values would be rejected for its form
+    // alone.
     if (request.want_values) co_return co_await inner_.Serve(call);
     const Key key = {request.id.fence.generation, request.id.step,
                      request.id.push, call.method()};

@@ -1,4 +1,4 @@
-// Bugs that a parameter server could have, planted in front of a right one.
+// Bugs that a parameter server could have, planted in front of a correct one.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace capstan::simulate {
 
-// Null if the plant is none of a server's. `parameters` and `node` must outlive
-// the service.
+// Null unless the plant is a server's. `parameters` and `node` must outlive the
+// service.
 std::unique_ptr<Service> NewFaultyParameters(ParameterService& parameters,
                                              Plant plant, SimNode& node);
 

@@ -35,8 +35,8 @@ std::string ShardHistory::OnRead(const SlotSet& must, const SlotSet& seen) {
 }
 
 std::string ShardHistory::CheckOrder(const SlotSet& seen) const {
-  // What was acknowledged only grows, so the update that was sent last has all
-  // that the others have.
+  // The acknowledged set only grows, so that of the update sent last includes
+  // those of all others.
   const Start* last = nullptr;
   size_t last_slot = 0;
   seen.ForEach([&](size_t slot) {

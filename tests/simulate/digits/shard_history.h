@@ -1,6 +1,6 @@
-// What one shard may say, judged by the rules of docs/simulation.md: an add is
-// unique and never taken back, so whether reads and updates are linearizable
-// needs no search.
+// Judges the values of one shard by the rules of docs/simulation.md. Each add
+// is unique and never undone, so checking that reads and updates are
+// linearizable needs no search.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,22 @@
 
 namespace capstan::simulate {
 
-// One shard in one generation. Times are those of the calls: what is called
-// earlier happened earlier.
+// One shard in one generation. Events happen in the order of the calls.
 class ShardHistory {
  public:
-  // Somebody begins to send the update `slot`: from now on it may be seen.
+  // The update `slot` is about to be sent: from now on it may be seen.
   void OnInvoke(size_t slot);
-  // It was acknowledged: whoever begins to read now must see it.
+  // It was acknowledged: a read that starts now must see it.
   void OnAck(size_t slot) { acked_.Insert(slot); }
 
-  // Whoever begins to read now must see at least this.
+  // A read that starts now must see at least this.
   SlotSet MustSee() const;
-  // Somebody who had to see `must` has seen `seen`. What is wrong about it, or
-  // "".
+  // A reader that had to see `must` has seen `seen`. Returns what is wrong with
+  // that, or "".
   std::string OnRead(const SlotSet& must, const SlotSet& seen);
 
-  // A new coordinator has fenced the old one off and then read `seen`: what is
-  // not among it, and is not sent again, will never be seen.
+  // A new coordinator has fenced off the old one and then read `seen`: updates
+  // missing from it that are not sent again will never be seen.
   void OnTakeover(const SlotSet& seen) { allowed_ = seen; }
 
   const SlotSet& acked() const { return acked_; }
@@ -40,8 +39,9 @@ class ShardHistory {
 
   SlotSet allowed_;
   SlotSet acked_;
-  SlotSet seen_;  // by anybody who has finished reading
-  // By slot: the how-manieth it was to be sent, and what was acknowledged then.
+  SlotSet seen_;  // by reads that have finished
+  // By slot: its position in the order of sending, and what was acknowledged
+  // then.
   struct Start {
     size_t order = 0;
     SlotSet acked;

@@ -1,4 +1,4 @@
-// Each rule against a history that breaks it, and one that only nearly does.
+// Tests each rule with a history that breaks it, and one that almost does.
 #include "simulate/digits/shard_history.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(ShardHistoryTest, WhatWasAcknowledgedMustBeSeen) {
   const SlotSet before = history.MustSee();
   history.OnAck(70);
   const SlotSet after = history.MustSee();
-  // Who began to read before it was acknowledged need not see it.
+  // A read that started before the acknowledgement need not see the update.
   EXPECT_EQ(history.OnRead(before, Set({})), "");
   EXPECT_EQ(history.OnRead(after, Set({70})), "");
   EXPECT_NE(history.OnRead(after, Set({})), "");
@@ -39,7 +39,7 @@ TEST(ShardHistoryTest, WhatWasSeenOnceIsSeenEverAfter) {
   const SlotSet early = history.MustSee();
   EXPECT_EQ(history.OnRead(history.MustSee(), Set({1})), "");
   const SlotSet late = history.MustSee();
-  // One who began to read earlier may have read earlier.
+  // A read that started earlier may return an earlier state.
   EXPECT_EQ(history.OnRead(early, Set({})), "");
   EXPECT_NE(history.OnRead(late, Set({})), "");
 }

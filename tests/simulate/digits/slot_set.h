@@ -37,7 +37,7 @@ class SlotSet {
     return size;
   }
 
-  // The smallest slot that is here but not in `other`.
+  // The smallest slot that is in this set but not in `other`.
   std::optional<size_t> FirstNotIn(const SlotSet& other) const {
     for (size_t i = 0; i < words_.size(); ++i) {
       const uint64_t theirs = i < other.words_.size() ? other.words_[i] : 0;

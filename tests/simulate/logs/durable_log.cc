@@ -25,13 +25,13 @@ constexpr Duration kRetry = std::chrono::milliseconds(50);
 struct DurableLogOptions {
   int writers = 2;
   // How long a writer waits between two records at most, and how long the log
-  // waits for others before it syncs.
+  // waits for more records before it syncs.
   Duration pause = std::chrono::milliseconds(30);
   Duration gather = std::chrono::milliseconds(5);
 };
 
-// One life of the log: records come in, are appended, and acknowledged when
-// they are durable. Several are under way at once.
+// One life of the log: records arrive, are appended, and are acknowledged once
+// durable. Several are in progress at once.
 class LogService final : public Service {
  public:
   LogService(SimNode& node, DurableStore& store, Duration gather)
@@ -85,8 +85,8 @@ class DurableLog final : public Workload {
 
   void Finish() override { finishing_ = true; }
 
-  // When the writers are done, the power fails once more, and the log must
-  // find everything.
+  // When the writers are done, the power fails once more, and the log must find
+  // everything.
   bool finished() override {
     if (!std::all_of(done_.begin(), done_.end(), [](bool b) { return b; })) {
       return false;
@@ -130,7 +130,7 @@ Task<> DurableLog::RunLog(SimNode& node) {
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
   absl::StatusOr<std::unique_ptr<DurableStore>> store =
       DurableStore::Open(node.files(), plant_);
-  // The disk may fail here too; it is tried again.
+  // The disk may fail here too; then Open is retried.
   while (!store.ok()) {
     const MonotonicTime again = node.clock().Now() + kRetry;
     co_await timer->SleepUntil(again);
@@ -144,7 +144,7 @@ Task<> DurableLog::RunLog(SimNode& node) {
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(node.clock(), node.network(), node.logger(), service,
                     std::move(executors), kLogAddress, std::move(options));
-  // Serves until it is killed.
+  // Serves until the process is killed.
   co_await timer->SleepUntil(kNever);
 }
 

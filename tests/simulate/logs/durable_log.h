@@ -1,6 +1,6 @@
 // The durable_log workload: writers append records to a log on a simulated
-// disk, through the real protocol code; what was acknowledged must be there
-// after every crash.
+// disk, through the real protocol code; acknowledged records must survive every
+// crash.
 #pragma once
 
 #include <memory>

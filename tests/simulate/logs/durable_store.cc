@@ -58,7 +58,7 @@ absl::Status DurableStore::Recover() {
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     uint64_t number = 0;
-    // A segment that was begun but not renamed has no records.
+    // A segment that was started but not renamed has no records.
     if (!absl::SimpleAtoi(name, &number)) continue;
     number_ = number;
     CAPSTAN_RETURN_IF_ERROR(ReadSegment(name));
@@ -120,7 +120,7 @@ absl::Status DurableStore::Sync(Place place) {
   if (failed != failed_.end() && place.index > failed->second) {
     return absl::DataLossError("the record was lost");
   }
-  // An older segment was synced when this one was begun.
+  // Older segments were synced when this one was started.
   if (place.segment != number_ || place.index <= durable_) {
     return absl::OkStatus();
   }

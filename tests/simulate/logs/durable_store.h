@@ -1,16 +1,16 @@
-// A log of records on a disk, such as a journal is: what was appended and
-// acknowledged is there after every crash.
+// A log of records on a disk, such as a journal: acknowledged records survive
+// every crash.
 //
 // On disk: the directory `log` with segments `log/000001`, `log/000002`, ...
-// Each is made as a file of another name and renamed when it is begun, and
-// only ever appended to. A record is its value, 8 bytes, and their CRC-32C, 4
-// bytes. What follows the first wrong record of a segment was never
+// Each is created under another name, renamed when it is started, and only ever
+// appended to. A record is its value (8 bytes) and the CRC-32C of that (4
+// bytes). Anything after the first bad record of a segment was never
 // acknowledged.
 //
 //   1. Append writes the record to the segment.
-//   2. Sync makes it durable; only then it may be acknowledged.
+//   2. Sync makes it durable; only then may it be acknowledged.
 //   3. A segment that has failed, or is full, is left as it is, and the next
-//      one is begun: written, synced, renamed, and its directory synced.
+//      one is started: written, synced, renamed, and its directory synced.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@
 
 namespace capstan::simulate {
 
-// Lives in one process; a restart opens it anew. Not thread-safe.
+// Belongs to one process; a restart opens it again. Not thread-safe.
 class DurableStore {
  public:
-  // Reads what is there, oldest first, and begins a segment of its own.
-  // `files` must outlive the store.
+  // Reads the existing records, oldest first, and starts a new segment. `files`
+  // must outlive the store.
   static absl::StatusOr<std::unique_ptr<DurableStore>> Open(FileSystem& files,
                                                             Plant plant);
 
-  // The records that Open has found.
+  // The records that Open found.
   const std::vector<uint64_t>& found() const { return found_; }
 
   // Where a record was written.
@@ -42,10 +42,10 @@ class DurableStore {
     uint64_t segment = 0;
     uint64_t index = 0;
   };
-  // Writes a record, which is not durable yet.
+  // Writes a record, which is not durable until Sync.
   absl::StatusOr<Place> Append(uint64_t value);
-  // Makes the record at `place`, and those before it, durable. Fails if it is
-  // lost.
+  // Makes the record at `place`, and those before it, durable. Fails if the
+  // record is lost.
   absl::Status Sync(Place place);
 
  private:
@@ -54,7 +54,7 @@ class DurableStore {
   absl::Status Recover();
   absl::Status ReadSegment(const std::string& name);
   absl::Status BeginSegment();
-  // The segment has failed: what it held and was not synced is lost.
+  // The segment has failed: its unsynced records are lost.
   void GiveUpSegment();
 
   FileSystem& files_;
@@ -65,7 +65,7 @@ class DurableStore {
   uint64_t number_ = 0;
   uint64_t written_ = 0;  // records in it
   uint64_t durable_ = 0;  // of them
-  // Segments that have failed, and how many of their records are durable.
+  // Segments that failed, and how many of their records are durable.
   std::map<uint64_t, uint64_t> failed_;
 };
 

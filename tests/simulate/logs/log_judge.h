@@ -1,5 +1,5 @@
-// The judge of the durable_log workload: knows which records were sent and
-// which acknowledged, and compares with what a restarted log finds.
+// The judge of the durable_log workload: it knows which records were sent and
+// acknowledged, and compares them with what a restarted log finds.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class LogJudge {
   uint64_t OnSend();
   // Its append was acknowledged.
   void OnAcknowledged(uint64_t value);
-  // The log, started again, has found these records.
+  // The restarted log has found these records.
   void OnRecovered(const std::vector<uint64_t>& found);
 
   uint64_t recoveries() const { return recoveries_; }
@@ -32,7 +32,7 @@ class LogJudge {
 
   SimWorld& world_;
   Violations& violations_;
-  // By value, the first of which is 1.
+  // By value; the first value is 1.
   std::vector<bool> acknowledged_;
   uint64_t recoveries_ = 0;
   Tally tally_;

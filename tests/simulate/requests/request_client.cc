@@ -23,10 +23,10 @@ struct Client {
   SimNode& node;
   std::vector<std::unique_ptr<Channel>> channels;
   int callers = 0;
-  Waiter idle;  // the main coroutine, for the callers to end
+  Waiter idle;  // the main coroutine, waiting for the callers to end
 };
 
-// A request in the caller's memory, and room for its answer.
+// A request in the caller's memory, and space for its answer.
 struct Message {
   explicit Message(const RequestPlan& plan);
 
@@ -70,7 +70,7 @@ ChannelOptions DrawOptions(SimNode& node, size_t client, size_t server) {
   options.self = HelloOf(node, "client", client);
   options.address = ServerAddress(server);
   options.expected_task = "server/" + std::to_string(server);
-  // Sometimes so little that calls wait for one another.
+  // Sometimes so small that calls wait for one another.
   options.bytes_in_flight = static_cast<uint64_t>(
       random.Chance(0.3) ? random.Between(1000, 200'000)
                          : random.Between(1 << 20, 256 << 20));
@@ -93,7 +93,7 @@ Task<> CancelLater(std::shared_ptr<Client> client,
 CallOptions OptionsFor(const RequestPlan& plan, const Message& message,
                        Cancellation* cancellation) {
   CallOptions options;
-  // In all, as the judge holds the call to it.
+  // As a total limit, because the judge checks it as one.
   options.timeout = options.limit = plan.timeout;
   options.cancellation = cancellation;
   if (plan.in_place) {
@@ -142,7 +142,7 @@ Task<> RunCaller(std::shared_ptr<Client> client, Random random) {
   while (context.phase == Phase::kLoad) {
     const size_t server = random.Below(client->channels.size());
     bool answered = co_await CallOnce(client, server, false);
-    // What may have been lost is asked again, as a program would.
+    // A request that may have been lost is resent, as a program would do.
     if (!answered && random.Chance(0.5) && context.phase == Phase::kLoad) {
       ++context.judge.tally().retries;
       answered = co_await CallOnce(client, server, false);
@@ -155,7 +155,7 @@ Task<> RunCaller(std::shared_ptr<Client> client, Random random) {
   if (--client->callers == 0) client->idle.Wake();
 }
 
-// Asks a server until it answers.
+// Calls a server until it answers.
 Task<> Prove(std::shared_ptr<Client> client, size_t server) {
   std::unique_ptr<Timer> timer =
       client->node.clock().NewTimer(client->node.executor());

@@ -1,5 +1,5 @@
 // The client of the request_reply workload: calls servers, and shows the judge
-// what it gets.
+// the results.
 #pragma once
 
 #include "simulate/requests/request_context.h"
@@ -7,9 +7,9 @@
 
 namespace capstan::simulate {
 
-// The client's program: callers call random servers until the load is over;
-// then every server must answer once, and the channels are closed. Sets `done`
-// then. `context` and `network` must outlive it.
+// The client's program: callers call random servers until the load ends; then
+// every server must answer once, and the channels are closed. Then sets `done`.
+// `context` and `network` must outlive it.
 Task<> RunRequestClient(RequestContext& context, SimNode& node,
                         Network& network, size_t index, bool& done);
 

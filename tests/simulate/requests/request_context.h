@@ -13,22 +13,21 @@ namespace capstan::simulate {
 struct RequestReplyOptions {
   int servers = 2;
   int clients = 3;
-  // Requests that a client has under way at once.
+  // How many requests a client has in flight.
   int callers = 3;
-  // How long a caller waits between two requests at most.
+  // How long a caller waits between two requests, at most.
   Duration pause = std::chrono::milliseconds(60);
-  // The mean time after which a server stops in order and starts again; 0 for
-  // never.
+  // The mean time until a server shuts down cleanly and restarts; 0 for never.
   Duration server_life{};
-  // Nothing goes wrong: all must succeed.
+  // There are no faults: every call must succeed.
   bool calm = false;
   PlanOptions plan;
 };
 
 enum class Phase {
   kLoad,   // callers call, faults happen
-  kProve,  // faults are over: every client must reach every server
-  kLeave,  // all clients are gone: servers must be at rest, and stop
+  kProve,  // faults have ended: every client must reach every server
+  kLeave,  // all clients are gone: servers must become idle, and stop
 };
 
 struct RequestContext {
@@ -39,7 +38,7 @@ struct RequestContext {
   Phase phase = Phase::kLoad;
 };
 
-// The names of nodes and where servers listen.
+// The names of nodes, and the addresses of servers.
 std::string ServerName(size_t index);
 std::string ClientName(size_t index);
 std::string ServerAddress(size_t index);

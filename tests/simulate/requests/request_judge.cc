@@ -10,11 +10,10 @@
 namespace capstan::simulate {
 namespace {
 
-// Nothing takes time in the simulation but waiting, so a call may end late by
-// no more than the steps that take it apart.
+// Only waiting takes time in the simulation, so a call may end late by no more
+// than the steps that end it.
 constexpr Duration kMaxLate = std::chrono::milliseconds(1);
-// How long memory is watched after it was given back: longer than any
-// connection of the past lives on.
+// How long released memory is watched: longer than any old connection lives.
 constexpr Duration kGraveTime = std::chrono::seconds(4);
 constexpr std::byte kPoison{0xdb};
 
@@ -55,7 +54,7 @@ void RequestJudge::CheckTime(const SimNode& client, const RequestPlan& plan,
                              const Request& request, absl::StatusCode code) {
   const MonotonicTime now = world_.clock().Now();
   const MonotonicTime deadline = request.sent + plan.timeout;
-  // A process that was stopped is excused until it goes on.
+  // A stopped process is excused until it resumes.
   const MonotonicTime excused = client.resumed();
   if (now > std::max(deadline, excused) + kMaxLate) {
     Violation(plan.token, absl::StrCat("ended ", (now - deadline).count(),
@@ -181,7 +180,7 @@ void RequestJudge::Exhume() {
 
 void RequestJudge::CheckGrave(const Grave& grave) {
   const std::vector<std::byte>& bytes = grave.memory;
-  // All bytes are the first one if each equals its neighbour.
+  // All bytes equal the first one if each equals its neighbour.
   if (bytes[0] != kPoison ||
       std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) != 0) {
     Violation(grave.token, "had its memory written to after it had ended");

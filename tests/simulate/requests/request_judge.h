@@ -1,5 +1,5 @@
-// The judge of the request_reply workload: it sees every request as it is
-// sent, served and answered, from outside of the nodes, and knows what the
+// The judge of the request_reply workload: from outside the nodes, it sees
+// every request as it is sent, served and answered, and knows what the
 // transport promises.
 #pragma once
 
@@ -21,30 +21,30 @@ namespace capstan::simulate {
 // Used from the simulation's thread.
 class RequestJudge {
  public:
-  // In a calm scenario nothing but deadlines and cancellations may fail.
+  // In a calm scenario, only deadlines and cancellations may fail calls.
   RequestJudge(SimWorld& world, Violations& violations, bool calm)
       : world_(world), violations_(violations), calm_(calm) {}
 
-  // The caller: a request is about to be sent to `server`. Returns its token,
-  // which is unique in the run.
+  // The caller is about to send a request to `server`. Returns its token, which
+  // is unique in the run.
   uint64_t OnSend(const SimNode& client, size_t server);
-  // The caller cancels it.
+  // The caller cancels the request.
   void OnCancel(uint64_t token);
-  // The caller has an answer, into `places` if it was received in place.
+  // The caller has an answer, in `places` if it was received in place.
   void OnResult(const SimNode& client, const RequestPlan& plan,
                 const absl::StatusOr<Reply>& reply,
                 const std::vector<MutableBytes>& places);
 
-  // The service: a request has come. False if it is not known.
+  // The service has received a request. False if the token is unknown.
   bool OnServe(size_t server, uint64_t token);
   void OnServed(uint64_t token);
-  // The request's bytes are not what was sent.
+  // The request's bytes differ from what was sent.
   void OnCorrupt(uint64_t token, std::string_view what);
 
-  // Takes memory that a call has given back, and looks later whether anybody
-  // has touched it.
+  // Takes memory that a call has released, and checks later whether anybody
+  // wrote to it.
   void Bury(uint64_t token, std::vector<std::byte> memory);
-  // Looks at all that is still buried.
+  // Checks everything still buried.
   void Exhume();
 
   void Violation(uint64_t token, std::string_view what);
@@ -76,7 +76,7 @@ class RequestJudge {
   SimWorld& world_;
   Violations& violations_;
   const bool calm_;
-  // By token, the first of which is 1.
+  // By token; the first token is 1.
   std::vector<Request> requests_;
   std::map<uint64_t, Grave> graves_;
   uint64_t next_grave_ = 0;

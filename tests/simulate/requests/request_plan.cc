@@ -11,7 +11,7 @@ namespace capstan::simulate {
 namespace {
 
 constexpr size_t kTokenBytes = 8;
-// Attachments of at most this many bytes in all are sent with their message.
+// Attachments of at most this many bytes in total are sent with their message.
 constexpr int64_t kInline = 64 << 10;
 
 // Little-endian, so that a pattern is the same on every machine.
@@ -24,7 +24,7 @@ std::array<std::byte, 8> ToBytes(uint64_t word) {
 }
 
 // All patterns are parts of one long random tape, because copying and comparing
-// cost far less than making bytes. Its length is a prime, so that it does not
+// cost far less than generating bytes. Its length is prime, so that it does not
 // repeat in step with pieces or buffers; and it stays in the cache.
 constexpr size_t kTapeBytes = 262'139;
 
@@ -43,7 +43,7 @@ const std::vector<std::byte>& Tape() {
 }
 
 // Calls `visit` with the stretches of the tape that make up `size` bytes of a
-// part from `offset` on, until it returns false.
+// part starting at `offset`, until it returns false.
 template <typename Visit>
 void VisitTape(uint64_t token, uint64_t part, size_t offset, size_t size,
                Visit visit) {
@@ -66,7 +66,7 @@ size_t SizeBetween(Random& random, int64_t low, int64_t high) {
 std::vector<size_t> DrawSizes(Random& random, const PlanOptions& options) {
   std::vector<size_t> sizes;
   if (random.Chance(options.large)) {
-    // Over 64 KiB in all; now and then as several attachments.
+    // Over 64 KiB in total; sometimes as several attachments.
     sizes.push_back(SizeBetween(random, kInline + 1,
                                 static_cast<int64_t>(options.max_large)));
     while (random.Chance(0.3)) {
@@ -83,7 +83,7 @@ std::vector<size_t> DrawSizes(Random& random, const PlanOptions& options) {
         sizes.push_back(SizeBetween(random, 0, 60));
       }
       break;
-    case 2:  // a few middling ones
+    case 2:  // a few medium-sized ones
       for (int64_t i = random.Between(1, 6); i > 0; --i) {
         sizes.push_back(SizeBetween(random, 0, 9000));
       }
@@ -103,7 +103,7 @@ void PlanService(Random& random, const PlanOptions& options,
   plan.receive = random.Chance(0.6)
                      ? RequestPlan::Receive::kAll
                      : static_cast<RequestPlan::Receive>(random.Below(4));
-  // Most answers come at once, some after others that were asked for later.
+  // Most answers come immediately, some after those to later requests.
   const int64_t most = options.max_service_time.count();
   if (random.Chance(0.6)) plan.service_time = Duration(random.Between(0, most));
   plan.heeds_cancel = random.Chance(0.5);

@@ -1,5 +1,5 @@
-// What one request is to be: everything follows from the seed and the
-// request's token, so that both sides know it and neither need be trusted.
+// What one request does: everything follows from the seed and the request's
+// token, so that both sides know it and neither has to be trusted.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace capstan::simulate {
 
-// How the shares of requests are made up.
+// The mix of requests.
 struct PlanOptions {
-  // The share of messages with large attachments, sent in pieces.
+  // The share of messages with large attachments, which are sent in pieces.
   double large = 0.04;
-  // The largest attachment of these.
+  // The largest such attachment.
   uint64_t max_large = 400'000;
   double cancelled = 0.1;
   double short_deadlines = 0.1;
   double errors = 0.05;
-  // The longest time that the service takes.
+  // The longest time that the service may take.
   Duration max_service_time = std::chrono::milliseconds(100);
   Duration timeout = std::chrono::seconds(6);
 };
 
 struct RequestPlan {
-  // How the service takes the attachments.
+  // How the service receives the attachments.
   enum class Receive { kAll, kParts, kHalf, kNone };
 
   uint64_t token = 0;
@@ -49,9 +49,9 @@ struct RequestPlan {
   // The caller.
   Duration timeout{};
   std::optional<Duration> cancel_after;
-  // Receives the answer's attachments into memory of its own.
+  // Receives the answer's attachments into the caller's memory.
   bool in_place = false;
-  // Allows less than the answer will have.
+  // Allows fewer bytes than the answer will have.
   bool too_little_room = false;
 };
 
@@ -74,11 +74,10 @@ inline constexpr uint64_t kReplyBody = 1;
 inline constexpr uint64_t kRequestPart = 1 << 20;
 inline constexpr uint64_t kReplyPart = 2 << 20;
 void FillPattern(uint64_t token, uint64_t part, MutableBytes out);
-// Whether `bytes`, which begin `offset` bytes into the part, are as FillPattern
-// makes them.
+// Whether `bytes`, which begin `offset` bytes into the part, match FillPattern.
 bool HasPattern(uint64_t token, uint64_t part, size_t offset, Bytes bytes);
 
-// A body: the token, then as many bytes of pattern.
+// A body: the token, then `padding` bytes of pattern.
 std::string MakeBody(uint64_t token, uint64_t part, size_t padding);
 // The token of a body; nullopt if it is too short.
 std::optional<uint64_t> TokenOf(std::string_view body);

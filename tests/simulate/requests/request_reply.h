@@ -1,5 +1,5 @@
-// The request_reply workload: clients ask servers through the real protocol
-// code, over the simulated network, and every answer is judged.
+// The request_reply workload: clients call servers through the real protocol
+// code over the simulated network, and every answer is judged.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@ namespace capstan::simulate {
 namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(25);
-// How long after the clients have left a server may still know of them. A
-// connection that no goodbye ended is given up for its silence.
+// How long a server may still know of clients that have left. A connection that
+// ended without a goodbye is closed after a period of silence.
 constexpr Duration kTimeToRest = std::chrono::seconds(10);
 
 ServerOptions DrawOptions(const RequestContext& context, SimNode& node,
@@ -22,7 +22,7 @@ ServerOptions DrawOptions(const RequestContext& context, SimNode& node,
   ServerOptions options;
   options.self = HelloOf(node, "server", index);
   // Small enough that requests wait for memory and for their turn, but large
-  // enough for each of them: the largest, and what may come beside it.
+  // enough for each of them: the largest, and what may accompany it.
   const uint64_t largest = context.options.plan.max_large + (256 << 10);
   options.connection_bytes = largest + random.Below(4 << 20);
   options.total_bytes = 2 * largest + random.Below(16 << 20);
@@ -30,7 +30,7 @@ ServerOptions DrawOptions(const RequestContext& context, SimNode& node,
   return options;
 }
 
-// What the counters of a server among honest peers may never show.
+// What the counters of a server among honest peers must never show.
 void CheckCounters(RequestContext& context, const SimNode& node,
                    const Server& server) {
   const ServerCounters& counters = server.counters();
@@ -54,7 +54,7 @@ void CheckRest(RequestContext& context, const SimNode& node,
                       " bytes behind at ", node.name()));
 }
 
-// Waits until the server is to stop. True if that is for good.
+// Waits until the server must stop. True if it stops for good.
 Task<bool> AwaitStop(RequestContext& context, SimNode& node,
                      const Server& server, MonotonicTime stop) {
   std::unique_ptr<Timer> timer = node.clock().NewTimer(node.executor());
@@ -65,7 +65,7 @@ Task<bool> AwaitStop(RequestContext& context, SimNode& node,
     const bool load = context.phase == Phase::kLoad;
     if (load && node.clock().Now() >= stop) co_return false;
   }
-  // The clients have left; nothing of them must stay.
+  // The clients have left; nothing of theirs may remain.
   const MonotonicTime patience = node.clock().Now() + kTimeToRest;
   while (server.counters().connections_open > 0 &&
          node.clock().Now() < patience) {

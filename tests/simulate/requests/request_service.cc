@@ -10,8 +10,8 @@
 namespace capstan::simulate {
 namespace {
 
-// The memory of an answer: given back to the judge, who watches it, when the
-// transport lets go of it.
+// The memory of an answer, handed to the judge, who watches it, when the
+// transport releases it.
 class ReplyMemory {
  public:
   ReplyMemory(RequestJudge& judge, uint64_t token, size_t size)
@@ -37,7 +37,7 @@ ServerReply ErrorReply(absl::Status status) {
 }  // namespace
 
 Task<ServerReply> RequestService::Serve(ServerCall& call) {
-  // A transport that delivers a request twice looks like this from here.
+  // From here, a transport that delivers a request twice looks like this.
   if (context_.plant == Plant::kRepeatedRequest &&
       call.attachment_sizes().empty() &&
       node_.clock().Now().time_since_epoch().count() % 64 == 0) {
@@ -131,7 +131,8 @@ Task<absl::Status> RequestService::ReceiveParts(ServerCall& call,
 Task<> RequestService::Wait(ServerCall& call, const RequestPlan& plan) {
   if (plan.service_time == Duration::zero()) co_return;
   const MonotonicTime until = node_.clock().Now() + plan.service_time;
-  // Shared with the listener, which the call keeps for longer.
+  // Shared with the listener, which the call keeps for longer than this
+  // coroutine.
   std::shared_ptr<Timer> timer = node_.clock().NewTimer(node_.executor());
   if (plan.heeds_cancel) call.OnCancel([timer] { timer->Cancel(); });
   co_await timer->SleepUntil(until);

@@ -9,7 +9,7 @@
 
 namespace capstan::simulate {
 
-// Lives outside of its node, which may crash under it.
+// Lives outside its node, which may crash beneath it.
 class RequestService final : public Service {
  public:
   // `context` and `node` must outlive the service.
@@ -20,7 +20,7 @@ class RequestService final : public Service {
 
  private:
   Task<ServerReply> ServeOnce(ServerCall& call);
-  // Checks the head; false if it is not worth serving.
+  // Checks the head; returns false if the request should not be served.
   bool CheckHead(ServerCall& call, const RequestPlan& plan);
   Task<absl::Status> Receive(ServerCall& call, const RequestPlan& plan);
   Task<absl::Status> ReceiveAll(ServerCall& call, const RequestPlan& plan);
@@ -34,8 +34,8 @@ class RequestService final : public Service {
   const size_t index_;
 };
 
-// The server's program: serves, now and then stops in order and starts again,
-// and in the end checks that it is at rest. Sets `done` then.
+// The server's program: serves, occasionally shuts down cleanly and restarts,
+// and at the end checks that it is idle. Then sets `done`.
 Task<> RunRequestServer(RequestContext& context, SimNode& node,
                         Network& network, RequestService& service, size_t index,
                         bool& done);
