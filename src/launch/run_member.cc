@@ -22,8 +22,8 @@ int RunMember(MemberTask& task) {
   if (task.unended() > 0) {
     // The user's functions do not check WorkerContext::Cancelled: there is no
     // other way to end them.
-    task.host().logger().Warning("ends with {} functions that did not",
-                                 task.unended());
+    task.host().logger().Warning(
+        "exiting although functions are still running: {}", task.unended());
     std::fflush(nullptr);
     std::_Exit(received != 0 ? 128 + received : (status.ok() ? 0 : 1));
   }
