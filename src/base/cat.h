@@ -1,5 +1,5 @@
-// absl::StrCat for messages with std::string_view, which absl's string_view is
-// not on Debian.
+// absl::StrCat for messages, accepting std::string_view, which differs from
+// absl::string_view on Debian.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ const T& ToAbsl(const T& value) {
 inline absl::string_view ToAbsl(const char* text) { return text; }
 inline absl::string_view ToAbsl(const std::string& text) { return text; }
 
-// The values, as text, one after the other.
+// The values as text, concatenated.
 template <typename... Ts>
 std::string Cat(const Ts&... values) {
   return absl::StrCat(ToAbsl(values)...);

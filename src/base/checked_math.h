@@ -1,5 +1,5 @@
 // Integer arithmetic that reports overflow instead of wrapping: for every size
-// that is computed from bytes a peer, a file or a user sent.
+// computed from bytes that a peer, a file or a user sent.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// The integers that have arithmetic: not bool, not the character types.
+// The integer types that support arithmetic: not bool, not the character types.
 template <typename T>
 concept CheckedInteger =
     std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&

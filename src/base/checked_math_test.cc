@@ -45,8 +45,8 @@ TEST(CheckedMathTest, MulStopsAtTheLimits) {
   EXPECT_EQ(CheckedMul<size_t>(0, kMaxU64), 0u);
 }
 
-// The shape that made a heap overflow elsewhere: the product wraps to a small
-// number when it is taken modulo 2^64.
+// A shape that caused a heap overflow elsewhere: modulo 2^64 the product wraps
+// to a small number.
 TEST(CheckedMathTest, ShapeThatWrapsIsRefused) {
   std::optional<uint64_t> elements = 1;
   for (uint64_t dim : {4194305ull, 4194305ull, 1048576ull, 4ull}) {
@@ -64,7 +64,7 @@ TEST(CheckedMathTest, CastKeepsOnlyWhatFits) {
   EXPECT_EQ(CheckedCast<uint8_t>(256), std::nullopt);
 }
 
-// A wider type is the oracle.
+// The oracle: a wider type.
 RC_GTEST_PROP(CheckedMathProperty, AgreesWithWiderArithmetic,
               (int32_t a, int32_t b)) {
   const int64_t wide_a = a;

@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Bit by bit from the definition: the oracle.
+// The oracle: bit by bit, from the definition.
 uint32_t SlowCrc32c(Bytes data) {
   uint32_t crc = ~uint32_t{0};
   for (std::byte byte : data) {
@@ -61,7 +61,7 @@ TEST(Crc32cTest, Rfc3720Vectors) {
   EXPECT_EQ(Crc32c(read_command), 0xd9963a56u);
 }
 
-// Every length around the sizes at which ISA-L changes its method, and every
+// Every length around the sizes at which ISA-L switches methods, and every
 // alignment, against the oracle.
 TEST(Crc32cTest, AgreesWithTheDefinitionAtAllLengthsAndAlignments) {
   std::vector<std::byte> data(640);

@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-// ErrorCode is absl::StatusCode without kOk, number by number.
+// ErrorCode has the numbers of absl::StatusCode, without kOk.
 constexpr bool SameNumber(ErrorCode code, absl::StatusCode status) {
   return static_cast<int>(code) == static_cast<int>(status);
 }

@@ -1,4 +1,4 @@
-// The border between Status inside Capstan and exceptions outside: the only
+// The boundary between Status inside Capstan and exceptions outside: the only
 // file that maps one to the other. Public entry points call ThrowIfError or
 // ValueOrThrow; code that runs a user's function catches everything it throws
 // with StatusOfCurrentException.
@@ -13,10 +13,10 @@
 namespace capstan {
 
 // The exception for `status`: same code, message and task. An OK status is a
-// bug of the caller, and gives an Error of code kInternal that says so.
+// bug in the caller, and gives an Error of code kInternal that says so.
 Error ToError(const absl::Status& status);
 
-// The status for `error`: same code, message and task. A code that is none of
+// The status for `error`: same code, message and task. A code that is not an
 // ErrorCode gives kUnknown, never OK.
 absl::Status ToStatus(const Error& error);
 

@@ -1,6 +1,7 @@
 // XXH3, 64 bits: a fast hash whose values are fixed by its specification, so
-// they may be stored and compared between machines. Not for adversaries: use
-// a cryptographic digest where someone gains by a collision.
+// they may be stored and compared between machines. Not collision-resistant
+// against adversaries: use a cryptographic digest where someone gains by a
+// collision.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +30,16 @@ class Hasher {
   Hasher& operator=(Hasher&& other) noexcept;
   ~Hasher();
 
-  // Adds bytes as they are: the digest is Hash64 of all of them in a row,
-  // wherever they were cut.
+  // Adds raw bytes: the digest is Hash64 of their concatenation, however they
+  // were split into calls.
   void AddRaw(Bytes data);
 
   // Adds one value so that it cannot run into its neighbours: an integer as
-  // eight little-endian bytes, a text after its length.
+  // eight little-endian bytes, text preceded by its length.
   void Add(uint64_t value);
   void Add(std::string_view text);
 
-  // The hash of all that was added so far. More may be added afterwards.
+  // The hash of everything added so far. More may be added afterwards.
   uint64_t Digest() const;
 
  private:

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// From the reference implementation; they must never change, as hashes are
+// From the reference implementation; must never change, since hashes are
 // printed, stored and compared between builds.
 TEST(HashTest, ReferenceValues) {
   EXPECT_EQ(Hash64(""), 0x2d06800538d394c2u);
@@ -80,7 +80,7 @@ RC_GTEST_PROP(HasherProperty, RawPiecesAreOneText,
   Hasher hasher(seed);
   std::string all;
   for (const std::string& piece : pieces) {
-    // Repeated so that the streaming code's internal buffer overflows.
+    // Repeated so that the streaming code's internal buffer fills up.
     for (int i = 0; i < 20; ++i) {
       hasher.AddRaw(AsBytes(piece));
       all += piece;

@@ -33,8 +33,9 @@ const LevelRow& RowOf(LogLevel level) {
   return kLevels[static_cast<size_t>(level)];
 }
 
-// The line of log.h. Not spdlog's pattern formatter, which shows the year 1900
-// throughout the first second of 1970, where virtual time may well start.
+// Formats lines as log.h describes. Not spdlog's pattern formatter, which
+// prints the year 1900 during the first second of 1970, where virtual time may
+// start.
 class LineFormatter : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message,
@@ -104,7 +105,7 @@ Logger::Logger(const LogOptions& options,
                std::shared_ptr<spdlog::logger> spdlog)
     : level_(options.level), clock_(options.clock), spdlog_(std::move(spdlog)) {
   if (!clock_) clock_ = [] { return std::chrono::system_clock::now(); };
-  // level_ decides; spdlog passes on all that reaches it, and flushes it.
+  // level_ does the filtering; spdlog passes on and flushes everything it gets.
   spdlog_->set_level(spdlog::level::trace);
   spdlog_->flush_on(spdlog::level::trace);
 }
@@ -138,8 +139,8 @@ void Logger::Write(LogLevel level, fmt::string_view format,
     spdlog_->log(clock_(), spdlog::source_loc{}, RowOf(level).spdlog,
                  spdlog::string_view_t(line.data(), line.size()));
   } catch (const std::exception&) {
-    // Out of memory, or an argument that cannot be formatted. A log line is
-    // not worth a process.
+    // Out of memory, or an argument that cannot be formatted. A lost log line
+    // is better than a dead process.
   }
 }
 

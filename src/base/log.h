@@ -1,5 +1,5 @@
-// Logging: one line per event, with the time, the level, the task that speaks
-// and the message. A Logger is passed to whoever needs one; there is no global.
+// Logging: one line per event, with the time, the level, the task and the
+// message. A Logger is passed to whoever needs one; there is no global.
 //
 //   Logger logger = Logger::ToStderr({.level = LogLevel::kInfo,
 //                                     .prefix = "worker/1"});
@@ -28,7 +28,7 @@ class sink;
 
 namespace capstan {
 
-// From the most talkative to silence.
+// From the most verbose to silent.
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kOff };
 
 // "trace", "debug", "info", "warning", "error" or "off", as on a command line.
@@ -36,22 +36,22 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kOff };
 absl::StatusOr<LogLevel> ParseLogLevel(std::string_view text);
 std::string_view LogLevelName(LogLevel level);
 
-// The time to print. In simulation, virtual time. Called from whichever thread
+// The time to print; virtual time in simulation. Called from any thread that
 // logs, so it must be thread-safe if the Logger is shared between threads.
 using LogClock = std::function<std::chrono::system_clock::time_point()>;
 
 struct LogOptions {
   // Messages below this level are dropped.
   LogLevel level = LogLevel::kInfo;
-  // Who speaks, such as "worker/1".
+  // The task that logs, such as "worker/1".
   std::string prefix = "capstan";
-  // The wall clock of the machine if empty.
+  // If empty, the machine's wall clock.
   LogClock clock = nullptr;
 };
 
-// A handle to where log lines go. Copies share the destination.
-// Thread-safe: lines of several threads do not mix. Never throws and never
-// fails: a line that cannot be written is lost.
+// A handle to a log destination, which copies share. Thread-safe: lines from
+// several threads do not interleave. Never throws and never fails: a line that
+// cannot be written is lost.
 class Logger {
  public:
   // A logger that drops everything.
@@ -62,25 +62,25 @@ class Logger {
   Logger(Logger&&) noexcept;
   Logger& operator=(Logger&&) noexcept;
 
-  // A logger that writes to standard error, each line at once.
+  // A logger that writes to standard error and flushes each line.
   static Logger ToStderr(const LogOptions& options);
 
-  // A logger that writes to `sink`, which must be thread-safe and is given the
-  // format above. log_capture.h has the sink for tests.
+  // A logger that writes to `sink`, which must be thread-safe and receives
+  // lines in the format above. log_capture.h has the sink for tests.
   static Logger ToSink(const LogOptions& options,
                        std::shared_ptr<spdlog::sinks::sink> sink);
 
-  // This logger under another prefix: for a role that starts others.
+  // This logger with another prefix: for a role that starts others.
   Logger WithPrefix(std::string_view prefix) const;
 
   // Whether a message of `level` would be written. For callers whose arguments
-  // are expensive to compute; the methods below check it themselves, before
+  // are expensive to compute; the methods below check this themselves before
   // they format anything.
   bool Enabled(LogLevel level) const { return level >= level_; }
 
   // Writes one line, formatted as by fmt::format; the format is checked at
-  // compile time. Control characters in the message are escaped ("\n" becomes
-  // a backslash and an n), so text from a peer cannot forge a line.
+  // compile time. Control characters in the message are escaped ("\n" becomes a
+  // backslash and an n), so text from a peer cannot forge a line.
   template <typename... Args>
   void Trace(fmt::format_string<Args...> format, Args&&... args) const {
     Log(LogLevel::kTrace, format, std::forward<Args>(args)...);

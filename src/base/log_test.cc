@@ -12,8 +12,8 @@
 #include "testing/log_capture.h"
 #include "testing/status_matchers.h"
 
-// A type whose formatting is counted, to see that a silent logger formats
-// nothing.
+// A type that counts how often it is formatted, to check that a silent logger
+// formats nothing.
 struct FormatCounted {
   int* formatted;
 };
@@ -170,7 +170,8 @@ TEST(LogTest, WithPrefixSharesTheSink) {
 }
 
 TEST(LogTest, LoggersDoNotShareAName) {
-  // spdlog's registry refuses a second logger of one name; ours is not in it.
+  // spdlog's registry refuses a second logger of the same name; ours are not
+  // registered.
   LogCapture capture;
   const Logger one = capture.NewLogger({.prefix = "same"});
   const Logger two = capture.NewLogger({.prefix = "same"});

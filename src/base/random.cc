@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-// What keeps the uses of one seed apart: a key for each.
+// A key per use, which keeps the uses of one seed independent.
 constexpr uint64_t kElementKey = 0x3c6ef372fe94f82b;
 constexpr uint64_t kForkByIdKey = 0xa54ff53a5f1d36f1;
 constexpr uint64_t kForkByNameKey = 0x510e527fade682d1;
@@ -52,7 +52,7 @@ Random::Random(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
 Random Random::FromOs() {
   std::array<uint64_t, 2> entropy{};
   // Reads of up to 256 bytes are never short; they can only be interrupted
-  // while the pool is not ready.
+  // while the entropy pool is not ready.
   ssize_t got = 0;
   do {
     got = getrandom(entropy.data(), sizeof(entropy), 0);
@@ -88,8 +88,8 @@ uint64_t Random::NextU64() {
 
 uint64_t Random::Below(uint64_t n) {
   if (n == 0) return 0;
-  // Lemire's method: the high half of a product, with the few low halves that
-  // would favour some results drawn again.
+  // Lemire's method: the high half of a product; the few low halves that would
+  // favour some results are redrawn.
   using Wide = unsigned __int128;
   Wide product = Wide{NextU64()} * n;
   if (static_cast<uint64_t>(product) < n) {
@@ -103,7 +103,7 @@ uint64_t Random::Below(uint64_t n) {
 
 int64_t Random::Between(int64_t low, int64_t high) {
   if (high < low) return low;
-  // Unsigned, as the distance of two int64_t may exceed int64_t.
+  // Unsigned, since the distance between two int64_t may exceed int64_t.
   const uint64_t start = static_cast<uint64_t>(low);
   const uint64_t distance = static_cast<uint64_t>(high) - start;
   const uint64_t offset =

@@ -1,7 +1,7 @@
 // Random numbers from Philox4x32-10 (Salmon et al., "Parallel random numbers:
 // as easy as 1, 2, 3", SC'11): a function from a counter and a key to 128
-// random bits. A seed therefore gives the same numbers with every compiler, on
-// every machine and in whatever order they are asked for.
+// random bits. So a seed gives the same numbers with every compiler, on every
+// machine and in any order of access.
 // Never for secrets: whoever sees a few outputs can compute the rest.
 #pragma once
 
@@ -37,48 +37,47 @@ constexpr PhiloxCounter Philox(PhiloxCounter counter, PhiloxKey key) {
 
 // The 128 random bits of element `index` of the array that `seed` stands for,
 // and its number in [0, 1): for initial values that must not depend on how a
-// variable is cut into shards. A `draw` other than 0 gives further bits of the
-// same element, for methods that reject some. Pure; thread-safe. Unrelated to
-// the sequence of Random(seed).
+// variable is sharded. A `draw` other than 0 gives further bits of the same
+// element, for methods that reject some. Pure; thread-safe. Unrelated to the
+// sequence of Random(seed).
 std::array<uint64_t, 2> RandomBitsAt(uint64_t seed, uint64_t index,
                                      uint32_t draw = 0);
 double UniformAt(uint64_t seed, uint64_t index, uint32_t draw = 0);
 
-// A sequence of random numbers. A value: a copy continues on its own with the
-// same numbers. Not thread-safe; give each thread or role a Fork.
+// A sequence of random numbers. A value: a copy continues independently with
+// the same numbers. Not thread-safe; give each thread or role a Fork.
 class Random {
  public:
   // The sequence of (seed, stream), from its start. Different pairs give
   // independent sequences, each of 2^65 numbers.
   explicit Random(uint64_t seed, uint64_t stream = 0);
 
-  // A sequence nobody can foretell, seeded by the operating system. Waits, at
-  // boot, until the system has gathered enough entropy; aborts the process if
-  // the system has no random numbers at all.
+  // An unpredictable sequence, seeded by the operating system. Blocks at boot
+  // until the system has gathered enough entropy; aborts the process if the
+  // system has no random numbers at all.
   static Random FromOs();
 
-  // A sequence independent of this one and of forks by other names or ids.
-  // It depends on the seed, the stream and the name alone, not on how many
-  // numbers were drawn: a role keeps its numbers when another draws more.
-  // Forking twice by one name gives the same sequence twice.
+  // A sequence independent of this one and of forks with other names or ids. It
+  // depends only on the seed, the stream and the name, not on how many numbers
+  // were drawn: a role's numbers do not change when another role draws more.
+  // Forking twice with the same name gives the same sequence twice.
   Random Fork(std::string_view name) const;
   Random Fork(uint64_t id) const;
 
-  // Each of the 2^64 values with equal chance.
+  // Uniform over all 2^64 values.
   uint64_t NextU64();
 
-  // Each of 0 .. n-1 with equal chance (no modulo bias). 0 if n is 0.
+  // Uniform over 0 .. n-1, without modulo bias. 0 if n is 0.
   uint64_t Below(uint64_t n);
 
-  // Each of low .. high, both included, with equal chance. `low` if
-  // high < low.
+  // Uniform over low .. high, both included. `low` if high < low.
   int64_t Between(int64_t low, int64_t high);
 
   // A multiple of 2^-53 in [0, 1).
   double Uniform();
 
-  // True with chance `p`: never if p <= 0 (or NaN), always if p >= 1. Draws
-  // one number in every case.
+  // True with probability `p`: never if p <= 0 (or NaN), always if p >= 1.
+  // Always draws one number.
   bool Chance(double p);
 
  private:

@@ -102,8 +102,8 @@ TEST(RandomTest, BelowHasItsEdges) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(random.Below(1), 0u);
 }
 
-// Chi-square with 9 degrees of freedom exceeds 33.7 once in 10,000 seeds; this
-// is one fixed seed.
+// Chi-square with 9 degrees of freedom exceeds 33.7 for one seed in 10,000;
+// this seed is fixed.
 TEST(RandomTest, BelowIsEven) {
   Random random(1);
   constexpr int kDraws = 100000;
@@ -117,8 +117,8 @@ TEST(RandomTest, BelowIsEven) {
   EXPECT_LT(chi_square, 33.7);
 }
 
-// With n = 3 * 2^62 a "modulo n" would give the lowest third double weight,
-// and the high half of a product, without drawing again, every third number.
+// With n = 3 * 2^62, "modulo n" would give the lowest third double weight, and
+// the high half of a product without redrawing would favour every third number.
 TEST(RandomTest, BelowHasNoBias) {
   Random random(1);
   constexpr uint64_t kThird = uint64_t{1} << 62;
@@ -193,7 +193,7 @@ TEST(RandomTest, ChanceAlwaysDrawsOne) {
   EXPECT_EQ(one.NextU64(), two.NextU64());
 }
 
-// An array of 1000 elements, cut at any place, gives the same numbers.
+// An array of 1000 elements, split anywhere, gives the same numbers.
 TEST(RandomAtTest, DoesNotDependOnSharding) {
   std::vector<double> whole;
   for (uint64_t i = 0; i < 1000; ++i) whole.push_back(UniformAt(9, i));

@@ -1,6 +1,6 @@
-// The one error by which a dead process is told from a silent one: the machine
-// answers, and nobody listens at the address. An error that is marked so stays
-// marked under WithTask and WithContext.
+// The one error that tells a dead process from a silent one: the machine
+// answers, but nobody listens at the address. The mark survives WithTask and
+// WithContext.
 // Thread-safe: pure functions.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Unavailable, marked.
+// Unavailable, marked as a refusal.
 absl::Status Refusal(std::string_view message);
 
 bool IsRefusal(const absl::Status& status);

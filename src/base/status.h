@@ -1,6 +1,6 @@
 // Errors inside Capstan are values: absl::Status and absl::StatusOr, never
-// ignored, never thrown. This header adds the one thing absl lacks, the task
-// that an error concerns, and the two macros that pass errors on.
+// ignored, never thrown. This header adds what absl lacks: the task that an
+// error concerns, and two macros that propagate errors.
 // Thread-safe: everything here is a value or a pure function.
 #pragma once
 
@@ -14,15 +14,15 @@
 namespace capstan {
 
 // Returns `status` marked as concerning `task` (such as "ps/1"). An OK status,
-// or one that already names a task, is returned unchanged: the first to know
-// the culprit is right. The message is not touched.
+// or one that already names a task, is returned unchanged: the first to name
+// the culprit is right. The message is unchanged.
 absl::Status WithTask(absl::Status status, std::string_view task);
 
 // The task that `status` concerns, or "" if it names none.
 std::string TaskOf(const absl::Status& status);
 
-// Returns `status` with "`context`: " put before its message, its code and
-// task unchanged. An OK status is returned unchanged.
+// Returns `status` with "`context`: " prepended to its message; code and task
+// are unchanged. An OK status is returned unchanged.
 absl::Status WithContext(const absl::Status& status, std::string_view context);
 
 // One line for people: "ps/1: connection refused (Unavailable)", without the

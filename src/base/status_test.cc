@@ -103,7 +103,7 @@ TEST(StatusTest, ReturnIfErrorEvaluatesOnce) {
   EXPECT_EQ(calls, 1);
 }
 
-// The matchers are tested here, with the type that they match.
+// The matchers are tested here, next to the type that they match.
 TEST(StatusMatchersTest, MatchCodeAndMessage) {
   EXPECT_THAT(Refused(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(Refused(),

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kInproc = "inproc:";
-constexpr size_t kMaxHost = 253;  // the limit of DNS
+constexpr size_t kMaxHost = 253;  // DNS limit
 constexpr size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 absl::Status Bad(std::string_view address, std::string_view why) {
@@ -45,7 +45,8 @@ absl::Status ValidateHost(std::string_view address, std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) {
     const std::string inner(host.substr(1, host.size() - 2));
     in6_addr ignored;
-    // A zone, as in fe80::1%eth0, is for the machine that uses the address.
+    // A zone, as in fe80::1%eth0, only means something to the machine that uses
+    // the address.
     const std::string number = inner.substr(0, inner.find('%'));
     if (inet_pton(AF_INET6, number.c_str(), &ignored) == 1) {
       return absl::OkStatus();

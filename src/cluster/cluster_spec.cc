@@ -41,7 +41,7 @@ std::string Addresses(const ClusterSpec& spec, Role role) {
   return Joined(addresses);
 }
 
-// A role of which there may be one task at most, and that of index 0.
+// A role that may have at most one task, with index 0.
 absl::Status CheckOnly(const ClusterSpec& spec, Role role,
                        std::string_view advice) {
   if (spec.num_tasks(role) == 0) return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status CheckAddressesDiffer(const ClusterSpec& spec) {
   return absl::OkStatus();
 }
 
-// "0 to 2"; "1, 4, 5" of a sparse job.
+// "0 to 2"; for a sparse job "1, 4, 5".
 std::string Indices(const ClusterSpec& spec, Role role) {
   const std::vector<int> indices = spec.task_indices(role);
   if (indices.size() == 1) return fmt::format("{}", indices.front());
@@ -194,7 +194,7 @@ std::vector<TaskId> ClusterSpec::tasks() const {
 
 bool ClusterSpec::is_dense(Role role) const noexcept {
   const auto job = jobs_.find(role);
-  // Indices differ and are not negative, so the largest tells.
+  // Indices are distinct and not negative, so the largest one decides.
   return job == jobs_.end() || job->second.rbegin()->first + 1 ==
                                    static_cast<int>(job->second.size());
 }

@@ -1,5 +1,5 @@
-// Cluster specs from outside: checked, without exceptions. The class is public,
-// in capstan/cluster_spec.h.
+// Makes and checks cluster specs that come from outside, without exceptions.
+// The class is public, in capstan/cluster_spec.h.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -15,10 +15,10 @@ absl::StatusOr<ClusterSpec> MakeClusterSpec(ClusterSpec::Jobs jobs);
 // As ClusterSpec::Validate.
 absl::Status ValidateCluster(const ClusterSpec& spec);
 
-// Whether a process may be `task` of a cluster: OutOfRange, saying which
-// indices there are, if the cluster has tasks of that role but not this one,
-// or, but for an evaluator, no such tasks at all. (An evaluator is on its own,
-// and others need not know its address.)
+// Whether a process may be `task` of a cluster. OutOfRange, listing the indices
+// that exist, if the cluster has tasks of that role but not this one, or has no
+// tasks of that role at all. A cluster without evaluators accepts evaluator/0:
+// other tasks need not know its address.
 absl::Status ValidateTask(const ClusterSpec& spec, TaskId task);
 
 }  // namespace capstan

@@ -28,7 +28,7 @@ ClusterSpec Small() {
                       {Role::kPs, {"d:1"}}});
 }
 
-// The Error that `call` throws.
+// The Error that `call` throws, as a Status.
 template <typename Call>
 absl::Status Thrown(Call call) {
   try {
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ValidateTaskTest, MembersAndEvaluators) {
   EXPECT_OK(ValidateTask(Small(), {Role::kChief, 0}));
   EXPECT_OK(ValidateTask(Small(), {Role::kWorker, 1}));
-  // An evaluator is on its own, and need not be listed.
+  // An evaluator works alone and need not be listed.
   EXPECT_OK(ValidateTask(Small(), {Role::kEvaluator, 0}));
 }
 

@@ -58,7 +58,7 @@ absl::StatusOr<ResolvedCluster> ReadPod(const Environment& environment,
   return ReadKubernetes(environment, {});
 }
 
-// In the order in which they are looked for.
+// In the order in which they are checked.
 constexpr std::array<Source, 4> kSources = {{
     {"file", HasFile, ReadFileVariable},
     {"tf_config", HasTfConfig, ReadTfConfig},
@@ -68,7 +68,7 @@ constexpr std::array<Source, 4> kSources = {{
 constexpr std::array<std::string_view, 6> kFromNames = {
     "auto", "file", "tf_config", "slurm", "kubernetes", "standalone"};
 
-// What was read, and under which name.
+// What was read, and the name of its source.
 struct Found {
   std::string_view name;
   ResolvedCluster cluster;
@@ -78,7 +78,7 @@ std::string AddressOrNone(const ClusterSpec& spec, TaskId task) {
   return spec.contains(task) ? spec.task_address(task) : "nowhere";
 }
 
-// Where two specs differ: the first task that they know differently.
+// The first task that differs between two specs, if any.
 std::optional<TaskId> FirstDifference(const ClusterSpec& a,
                                       const ClusterSpec& b) {
   for (const ClusterSpec* spec : {&a, &b}) {
@@ -113,7 +113,7 @@ absl::Status CheckAgreement(const Found& first, const Found& second) {
       what, kFrom, first.name, second.name));
 }
 
-// The rest of what makes a source's words a cluster to start in.
+// Completes and checks the cluster that a source describes.
 absl::Status Finish(const DetectOptions& options, ResolvedCluster& cluster) {
   CAPSTAN_RETURN_IF_ERROR(
       ApplyTaskVariable(options.environment, options.overrides, cluster));
@@ -131,7 +131,7 @@ absl::StatusOr<ResolvedCluster> ReadSource(const DetectOptions& options,
   return cluster;
 }
 
-// All that is there, in order; only `from`, if it names a source.
+// All sources that are present, in order; only `from`, if it names one.
 absl::StatusOr<std::vector<Found>> ReadSources(const DetectOptions& options,
                                                std::string_view from) {
   std::vector<Found> found;
@@ -153,7 +153,8 @@ absl::StatusOr<std::vector<Found>> ReadSources(const DetectOptions& options,
   return found;
 }
 
-// Says what is near but does not make a cluster, lest a user wonder.
+// Mentions what looks like a cluster but is not one, so that the user does not
+// wonder.
 ResolvedCluster Standalone(const Environment& environment) {
   ResolvedCluster alone;
   alone.source = "standalone, all tasks in this process";
@@ -177,7 +178,7 @@ absl::StatusOr<std::string> ReadFrom(const DetectOptions& options) {
                  Joined(kFromNames), DidYouMean(from, kFromNames));
 }
 
-// No cluster; but somebody who names a task expects one.
+// No cluster; but a user who names a task expects one.
 absl::StatusOr<ResolvedCluster> FindNone(const DetectOptions& options) {
   const std::optional<std::string> task =
       options.environment.Get("CAPSTAN_TASK");

@@ -6,7 +6,7 @@
 
 namespace capstan {
 
-// See DetectCluster. Reads the disk if there is a file.
+// See DetectCluster. Reads the disk if a file describes the cluster.
 absl::StatusOr<ResolvedCluster> Detect(const DetectOptions& options);
 
 }  // namespace capstan

@@ -49,7 +49,7 @@ Variables Kubernetes() {
           {"HOSTNAME", "ctr-ps-0"}};
 }
 
-// All of them; the last of a name wins.
+// All variables; if a name repeats, the last one wins.
 Variables Join(const std::vector<Variables>& parts) {
   Variables all;
   for (const Variables& part : parts) {
@@ -72,7 +72,7 @@ std::string LineIn(const Variables& variables) {
 
 class DetectFileTest : public ::testing::Test {
  protected:
-  // The variable that names a file with `text`.
+  // The variable that names a file containing `text`.
   Variables File(const std::string& text) {
     std::ofstream(path()) << text;
     return {{"CAPSTAN_CLUSTER", path()}};
@@ -136,7 +136,7 @@ TEST_F(DetectFileTest, AgreeingSourcesAreFineAndTheFirstWins) {
               HasSubstr("from TF_CONFIG"));
 }
 
-// TFJobs: TF_CONFIG in a pod that says nothing about Capstan.
+// TFJob: TF_CONFIG in a pod that says nothing about Capstan.
 TEST(DetectTest, TfConfigInAPod) {
   EXPECT_THAT(
       LineIn(Join({TfConfig(), {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}})),
@@ -230,7 +230,7 @@ TEST(DetectTest, PublicFunctionThrows) {
 }
 
 TEST(DetectTest, PublicFunctionReadsThisProcess) {
-  // Whatever the process was started in, it must not crash.
+  // Must not crash, whatever environment the process was started in.
   try {
     EXPECT_FALSE(DetectCluster({.require_task = false}).ToString().empty());
   } catch (const Error& error) {

@@ -18,7 +18,7 @@ Environment Environment::FromProcess() {
     const std::string_view text(*entry);
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
-    // The first of a name counts, as for the C library.
+    // The first variable with a name counts, as in the C library.
     taken.variables_.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return taken;

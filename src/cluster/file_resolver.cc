@@ -30,7 +30,7 @@ constexpr uint64_t kMaxFileSize = 1 << 20;
 constexpr std::array<std::string_view, 4> kKeys = {"cluster", "job_id", "task",
                                                    "rpc_layer"};
 
-// `status` with the file and, from a node of its YAML, the line before it.
+// Prefixes `status` with the file and, given a YAML node, its line.
 class Place {
  public:
   explicit Place(std::string_view file) : file_(file) {}
@@ -54,7 +54,7 @@ absl::StatusOr<std::string> ReadText(const Place& place, const YAML::Node& node,
   return place.At(node, Invalid("{} is not a text: write {}", what, example));
 }
 
-// The entries of a map, whose keys are texts that differ.
+// The entries of a map, whose keys must be distinct texts.
 absl::StatusOr<std::vector<std::pair<YAML::Node, YAML::Node>>> ReadMap(
     const Place& place, const YAML::Node& node, std::string_view what,
     std::string_view example) {
@@ -78,14 +78,14 @@ absl::StatusOr<std::vector<std::pair<YAML::Node, YAML::Node>>> ReadMap(
   return entries;
 }
 
-// The address of one task, which is added to `tasks`.
+// Reads the address of one task and adds it to `tasks`.
 absl::Status ReadAddress(const Place& place, TaskId task,
                          const YAML::Node& node, ClusterSpec::Tasks& tasks) {
   const std::string name = task.ToString();
   const absl::StatusOr<std::string> address =
       ReadText(place, node, name, R"(host:port, or "[v6]:port" in quotes)");
   CAPSTAN_RETURN_IF_ERROR(address.status());
-  // Checked here, where the line is known.
+  // Checked here, where the line number is known.
   const absl::Status sound =
       MakeClusterSpec({{task.role, {{task.index, *address}}}}).status();
   if (!sound.ok()) return place.At(node, sound);
@@ -201,8 +201,7 @@ class DocumentStart final : public YAML::EventHandler {
 };
 
 // YAML::Load stops after the first document. YAML::LoadAll does not, but never
-// returns if, say, a comma follows it; so one step past the first is taken
-// here.
+// returns if, for example, a comma follows it; so try one step past the first.
 absl::Status CheckOneDocument(const Place& place, const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -215,8 +214,8 @@ absl::Status CheckOneDocument(const Place& place, const std::string& text) {
                           "remove it"));
 }
 
-// FileSystem leads through no symbolic links, but a file that Kubernetes mounts
-// from a ConfigMap is one; so the links are followed first.
+// FileSystem follows no symbolic links, but a file that Kubernetes mounts from
+// a ConfigMap is one; so resolve the links first.
 absl::StatusOr<std::string> ReadFollowingLinks(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);

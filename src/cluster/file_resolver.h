@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// What the text of a cluster file says; `name` is the file's, for messages.
+// Parses the text of a cluster file; `name` is the file's, for messages.
 // InvalidArgument, with file and line. Pure; thread-safe.
 absl::StatusOr<ResolvedCluster> ParseClusterFile(std::string_view text,
                                                  std::string_view name);

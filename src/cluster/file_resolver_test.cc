@@ -210,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"TwoDocuments",
          "cluster: {}\n---\ncluster: {}",
          {"c.yaml:2: more follows", "remove it"}},
-        // Which sends YAML::LoadAll round and round.
+        // Sends YAML::LoadAll into an endless loop.
         {"CommaAtTheEnd", "{cluster: {}},", {"c.yaml:1: more follows"}},
         {"KeyIsList", "[a]: 1", {"c.yaml:1", "a key that is not a text"}},
     }),

@@ -16,7 +16,7 @@
 namespace capstan {
 namespace {
 
-// Finds an object that has a key twice, as the parser goes along.
+// Finds an object with a duplicate key during parsing.
 class DuplicateKeys {
  public:
   bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
@@ -45,7 +45,7 @@ class DuplicateKeys {
   std::optional<std::string> found_;
 };
 
-// What most likely went wrong at `place`, which is the offending character.
+// A hint at the likely mistake; `place` is the offending character.
 std::string Hint(std::string_view text, size_t place) {
   const char found = place < text.size() ? text[place] : '\0';
   if (found == '\'') return "; JSON has double quotes";
@@ -58,7 +58,8 @@ std::string Hint(std::string_view text, size_t place) {
   return "";
 }
 
-// `byte` counts from 1 to the offending character, and may be one past the end.
+// `byte` is the 1-based position of the offending character, and may be one
+// past the end.
 absl::Status SyntaxError(std::string_view text, size_t byte) {
   constexpr size_t kAround = 20;
   const size_t place = std::min(byte == 0 ? 0 : byte - 1, text.size());
@@ -105,7 +106,7 @@ absl::StatusOr<Json> ParseJson(std::string_view text) {
   } catch (const Json::parse_error& error) {
     return SyntaxError(text, error.byte);
   } catch (const Json::exception&) {
-    // A number that no double holds.
+    // A number that does not fit a double.
     return Invalid("not JSON: a number is out of range");
   }
   if (duplicates.found().has_value()) {

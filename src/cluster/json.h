@@ -1,4 +1,4 @@
-// JSON that a person wrote: parsed with errors that show the place.
+// JSON that a person wrote: parsed with errors that show the position.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -13,16 +13,16 @@ namespace capstan {
 
 using Json = nlohmann::ordered_json;
 
-// The value of `text`. InvalidArgument, with line, column and the text around
-// it, if it is not JSON; and, naming the key, if an object has a key twice (of
-// which other parsers silently take the last).
+// Parses `text`. InvalidArgument, with line, column and the surrounding text,
+// if it is not JSON; also, naming the key, if an object repeats a key (other
+// parsers silently take the last).
 absl::StatusOr<Json> ParseJson(std::string_view text);
 
-// A value as it is written in JSON, cut if it is long. For messages.
+// A value as JSON, truncated if it is long. For messages.
 std::string JsonText(const Json& value);
 
-// The jobs of a "cluster" object: see ClusterSpec::FromJson. InvalidArgument,
-// naming the place, such as cluster.worker[1], and what was found there.
+// Parses a "cluster" object: see ClusterSpec::FromJson. InvalidArgument, naming
+// the position, such as cluster.worker[1], and what was found there.
 absl::StatusOr<ClusterSpec> ReadClusterJson(const Json& cluster);
 
 }  // namespace capstan

@@ -27,7 +27,8 @@ struct Pod {
   bool jobset = false;
 };
 
-// Cuts the last part, after a '-', off `name`; all of it if there is no '-'.
+// Removes and returns the part of `name` after the last '-'; all of it if there
+// is no '-'.
 std::string_view CutLast(std::string_view& name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string_view::npos) return std::exchange(name, {});
@@ -45,7 +46,7 @@ std::optional<Role> CutRole(std::string_view& name) {
   return role.ok() ? std::optional(*role) : std::nullopt;
 }
 
-// NAME-worker-3, or in a JobSet NAME-worker-0-3.
+// Parses NAME-worker-3 or, in a JobSet, NAME-worker-0-3.
 std::optional<Pod> ParsePodName(std::string_view name) {
   name = name.substr(0, name.find('.'));
   const std::optional<int> index = CutIndex(name);
@@ -60,7 +61,7 @@ std::optional<Pod> ParsePodName(std::string_view name) {
   return Pod{std::string(name), {*role, *index}, true};
 }
 
-// The pod of JOBSET_NAME and REPLICATED_JOB_NAME.
+// The pod according to JOBSET_NAME and REPLICATED_JOB_NAME.
 absl::StatusOr<Pod> ReadJobSetPod(const Environment& environment,
                                   std::string jobset,
                                   const std::string& replicated_job) {
@@ -87,8 +88,8 @@ absl::StatusOr<Pod> ReadJobSetPod(const Environment& environment,
   return Pod{std::move(jobset), {*role, **index}, true};
 }
 
-// The pod of HOSTNAME, or else of POD_NAME, which for Jobs has a random part at
-// its end: NAME-worker-3-x7k2p.
+// The pod according to HOSTNAME or else POD_NAME, which for Jobs ends in a
+// random part: NAME-worker-3-x7k2p.
 absl::StatusOr<Pod> ReadNamedPod(const Environment& environment) {
   const std::string host = environment.Get("HOSTNAME").value_or("");
   const std::string name = environment.Get("POD_NAME").value_or("");

@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// Whether this process is in a pod that is told of a cluster.
+// Whether this process is in a pod whose environment describes a cluster.
 bool IsKubernetesCluster(const Environment& environment);
 
 // See KubernetesClusterResolver.

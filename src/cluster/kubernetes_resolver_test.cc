@@ -23,7 +23,7 @@ using ::testing::Optional;
 
 using Variables = std::map<std::string, std::string>;
 
-// A pod of a job of 2 workers and 1 ps; `more` replaces and adds.
+// A pod of a job with 2 workers and 1 ps; `more` replaces and adds variables.
 Environment Pod(Variables more) {
   Variables variables = {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
                          {"CAPSTAN_WORKERS", "2"},
@@ -92,7 +92,7 @@ TEST(KubernetesTest, IndexedJob) {
   EXPECT_THAT(resolved->task, Optional(TaskId{Role::kWorker, 1}));
 }
 
-// With hostNetwork, HOSTNAME is the node's.
+// With hostNetwork, HOSTNAME is the node's name.
 TEST(KubernetesTest, PodNameIfTheHostNameIsAnothers) {
   const auto job = ResolvePod(Pod({{"HOSTNAME", "node-pool-7"},
                                    {"POD_NAME", "ctr-worker-1-x7k2p"},

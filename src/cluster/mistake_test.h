@@ -1,5 +1,5 @@
-// Tables of mistakes: what a user wrote, and what the message must say. Each
-// row is a test of its own.
+// Tables of user mistakes: what the user wrote, and what the message must say.
+// Each row is a separate test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ template <typename Input>
 struct Mistake {
   std::string name;  // of the test
   Input input;
-  std::vector<std::string> says;  // all of these, in the message
+  std::vector<std::string> says;  // each must be in the message
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
 
   friend void PrintTo(const Mistake& mistake, std::ostream* out) {
@@ -35,7 +35,7 @@ struct MistakeName {
   }
 };
 
-// Matches a status, or a StatusOr, that reports the mistake on one line.
+// Matches a status or a StatusOr that reports the mistake on one line.
 MATCHER_P(Reports, mistake, "reports the mistake " + mistake.name) {
   const absl::Status& status = StatusOf(arg);
   const std::string message(status.message());

@@ -1,4 +1,4 @@
-// The environment of this process as a new process is given it.
+// The environment of this process, in the form in which a new process takes it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace capstan {
 
-// All variables, as "NAME=value". Not while another thread changes them.
+// All variables, as "NAME=value". Must not run while another thread changes the
+// environment.
 std::vector<std::string> ProcessVariables();
 
 }  // namespace capstan

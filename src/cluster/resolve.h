@@ -1,5 +1,5 @@
-// What the resolvers share: who this task is, the overrides, the variables that
-// hold numbers, and the checks at the end. No exceptions.
+// What the resolvers share: determining this task, the overrides, numeric
+// variables, and the final checks. No exceptions.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace capstan {
 
-// FailedPrecondition, unless the variable is set.
+// The value of the variable; FailedPrecondition if it is not set.
 absl::StatusOr<std::string> RequireVariable(const Environment& environment,
                                             std::string_view name,
                                             std::string_view advice);
@@ -23,41 +23,43 @@ absl::StatusOr<std::string> RequireVariable(const Environment& environment,
 absl::StatusOr<std::optional<int>> NumberVariable(
     const Environment& environment, std::string_view name, int least, int most);
 
-// `given`, or else the variable, or else `otherwise`. InvalidArgument if either
-// is not in [least, most].
+// `given` if present, otherwise the variable, otherwise `otherwise`.
+// InvalidArgument if the first of these that is present is not in [least,
+// most].
 absl::StatusOr<int> GivenOrVariable(std::optional<int> given,
                                     const Environment& environment,
                                     std::string_view name, int otherwise,
                                     int least, int most);
 
-// The task of a type and an index that are known each for itself: nullopt if
-// neither is. The index of a chief or an evaluator is 0 unless somebody says
-// otherwise. InvalidArgument if one is known and the other cannot be.
+// The task from a type and an index, each of which may be missing: nullopt if
+// both are. The index of a chief or an evaluator defaults to 0. InvalidArgument
+// if one is given and the other cannot be inferred.
 absl::StatusOr<std::optional<TaskId>> CombineTask(std::optional<Role> type,
                                                   std::optional<int> index);
 
-// Sets the task by CAPSTAN_TASK if the source did not say, unless `overrides`
-// do. FailedPrecondition, with both, if the source says another.
+// Sets the task from CAPSTAN_TASK, unless `overrides` determine it.
+// FailedPrecondition, naming both, if the source gives another task.
 absl::Status ApplyTaskVariable(const Environment& environment,
                                const ClusterOverrides& overrides,
                                ResolvedCluster& resolved);
 
-// Sets the job id by CAPSTAN_JOB_ID, if that is set.
+// Sets the job id from CAPSTAN_JOB_ID if that is set.
 void ApplyJobIdVariable(const Environment& environment,
                         ResolvedCluster& resolved);
 
-// InvalidArgument if no sound task results, or for an unknown rpc layer.
+// InvalidArgument if the result is not a valid task, or the rpc layer is
+// unknown.
 absl::Status ApplyOverrides(const ClusterOverrides& overrides,
                             ResolvedCluster& resolved);
 
-// Whether "capstan", or what means the same, is the name of a protocol.
+// Whether `layer` is "capstan" or an accepted synonym for it.
 bool IsKnownRpcLayer(std::string_view layer);
 
-// OK for a job id that can be sent to other tasks, or none: up to 128 printable
-// ASCII characters and no blanks. Else InvalidArgument.
+// OK for a job id that can be sent to other tasks: up to 128 printable ASCII
+// characters without blanks, or empty. Otherwise InvalidArgument.
 absl::Status ValidateJobId(std::string_view job_id);
 
-// The checks of ClusterResolver::Resolve, naming the source.
+// Does the checks of ClusterResolver::Resolve; errors name the source.
 absl::Status ValidateResolved(const ResolvedCluster& resolved);
 
 }  // namespace capstan

@@ -85,7 +85,7 @@ TEST(TaskVariableTest, MustNotContradict) {
       StatusIs(absl::StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("a file says that this is ps/0"),
                      HasSubstr("CAPSTAN_TASK says worker/1: unset one"))));
-  // But an override is the last word.
+  // But an override takes precedence.
   EXPECT_OK(ApplyTaskVariable(environment, {.task_index = 3}, resolved));
 }
 

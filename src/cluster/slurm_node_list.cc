@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxDigits = 9;  // fits an int
 constexpr size_t kMaxHostName = 253;
 
-// One parse of one list, from left to right.
+// Parses one list from left to right.
 class NodeListParser {
  public:
   explicit NodeListParser(std::string_view list) : list_(list) {}
@@ -118,7 +118,7 @@ class NodeListParser {
     return list_.substr(start, at_ - start);
   }
 
-  // Every name followed by every part, the parts changing fastest.
+  // Appends every part to every name; the parts vary fastest.
   absl::Status Append(const std::vector<std::string>& parts,
                       std::vector<std::string>& names) const {
     if (names.size() * parts.size() > kMaxSlurmList) return TooMany();
@@ -144,7 +144,7 @@ class NodeListParser {
   std::vector<std::string> hosts_;
 };
 
-// The numbers that one entry, "2" or "2(x3)", stands for.
+// The numbers that one entry, "2" or "2(x3)", expands to.
 struct Entry {
   int tasks;
   int times;

@@ -94,15 +94,15 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     MistakeName());
 
-// The oracle: lists are made as structures, written out as text, and expanded
-// here by counting on decimal digits, with nothing parsed.
+// The oracle: lists are generated as structures, written out as text, and
+// expanded here by decimal counting, without any parsing.
 struct Range {
   std::string first;
   int count;
 };
 struct Segment {
-  std::string text;           // or, if empty,
-  std::vector<Range> ranges;  // brackets
+  std::string text;           // or, if empty:
+  std::vector<Range> ranges;  // in brackets
 };
 using Item = std::vector<Segment>;
 
@@ -130,7 +130,7 @@ Hosts Numbers(const Segment& segment) {
   return numbers;
 }
 
-// The hosts of an item's segments from `at` on, each after `prefix`.
+// The hosts of an item's segments from `at` on, each prefixed with `prefix`.
 void Walk(const Item& item, size_t at, const std::string& prefix,
           Hosts& hosts) {
   if (at == item.size()) {

@@ -23,7 +23,8 @@ constexpr char kTasksPerNode[] = "SLURM_STEP_TASKS_PER_NODE";
 constexpr char kAdvice[] = "start the program with srun";
 constexpr int kDefaultPortBase = 8888;
 
-// Where Slurm runs a task: on the node of this number, as which of its tasks.
+// Where Slurm runs a task: the node's number, and the task's number on the
+// node.
 struct SlurmPlace {
   int node;
   int local;
@@ -31,7 +32,7 @@ struct SlurmPlace {
   bool operator==(const SlurmPlace&) const = default;
 };
 
-// What the variables say of the step.
+// What the variables say about the step.
 struct Step {
   std::vector<std::string> hosts;
   std::vector<int> tasks_per_node;
@@ -97,7 +98,7 @@ absl::Status ReadNodes(const Environment& environment, Step& step) {
   return absl::OkStatus();
 }
 
-// The nodes filled one after the other, or each with one task in turn.
+// The places by rank: nodes filled one after the other, or cyclically.
 std::vector<SlurmPlace> PlaceTasks(const std::vector<int>& tasks_per_node,
                                    bool cyclic) {
   std::vector<SlurmPlace> places;
@@ -114,7 +115,7 @@ std::vector<SlurmPlace> PlaceTasks(const std::vector<int>& tasks_per_node,
   return places;
 }
 
-// Slurm does not say where every task is, but it does for this one.
+// Slurm does not say where every task runs, but it does for this one.
 absl::Status CheckPlace(const Environment& environment, const Step& step) {
   const SlurmPlace place = step.places[static_cast<size_t>(step.rank)];
   const absl::StatusOr<int> node = GivenOrVariable(
@@ -132,7 +133,7 @@ absl::Status CheckPlace(const Environment& environment, const Step& step) {
 }
 
 absl::Status ReadPlaces(const Environment& environment, Step& step) {
-  // Such as "cyclic:block:block"; what follows is about cores.
+  // Such as "cyclic:block:block"; the parts after the first concern cores.
   const std::string full =
       environment.Get("SLURM_DISTRIBUTION").value_or("block");
   const std::string nodes = full.substr(0, full.find_first_of(":,"));
@@ -181,7 +182,7 @@ absl::StatusOr<Counts> ReadCounts(const Environment& environment,
       num_tasks - left + counts.workers));
 }
 
-// The roles of the ranks, in their order.
+// The task of each rank, in order.
 std::vector<TaskId> AssignRoles(const Counts& counts) {
   std::vector<TaskId> tasks = {{Role::kChief, 0}};
   for (int i = 0; i < counts.ps; ++i) tasks.push_back({Role::kPs, i});

@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Whether this process is in a step of more than one task. A step of one, such
-// as an interactive shell, is no cluster.
+// as an interactive shell, is not a cluster.
 bool IsSlurmCluster(const Environment& environment);
 
 // See SlurmClusterResolver.

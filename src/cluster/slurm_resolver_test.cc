@@ -25,7 +25,8 @@ using ::testing::Optional;
 
 using Variables = std::map<std::string, std::string>;
 
-// A step of 5 tasks on 3 nodes; `more` replaces and adds, and "" removes.
+// A step of 5 tasks on 3 nodes; `more` replaces, adds and (with "") removes
+// variables.
 Environment Step(Variables more = {}) {
   Variables variables = {{"SLURM_JOB_ID", "42"},
                          {"SLURM_STEP_ID", "0"},
@@ -133,7 +134,7 @@ TEST(SlurmTest, StepOfSeveralTasksIsACluster) {
   EXPECT_FALSE(IsSlurmCluster(Environment::Of({{"SLURM_JOB_ID", "42"}})));
 }
 
-// Every task of a step computes the same cluster, and is a task of its own.
+// All tasks of a step compute the same cluster, and each is a different task.
 RC_GTEST_PROP(SlurmProperty, TasksAgree, ()) {
   const auto tasks_per_node = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 5)));

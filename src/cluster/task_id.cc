@@ -9,7 +9,8 @@
 namespace capstan {
 namespace {
 
-// What users of other systems call our roles.
+// A hint for an unknown role: our name for what other systems call `name`, or
+// the nearest valid name.
 std::string Translation(std::string_view name) {
   if (name == "master" || name == "coordinator") {
     return fmt::format("; the {} is called \"chief\" here", name);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxQuoted = 80;
 
-// How many letters must be inserted, deleted or replaced to make a into b.
+// The number of letters to insert, delete or replace to turn a into b.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -57,12 +57,12 @@ std::optional<int> ParseWhole(std::string_view text, int least, int most) {
 
 std::string DidYouMean(std::string_view word,
                        std::span<const std::string_view> known) {
-  // A longer word is no misspelling, and not worth the quadratic time.
+  // A longer word is not a misspelling, and not worth the quadratic time.
   if (word.empty() || word.size() > 40) return "";
   std::string_view nearest;
   size_t least = 3;
   for (const std::string_view candidate : known) {
-    // Two letters wrong in a word of two, such as "ps", mean nothing.
+    // Two wrong letters in a word of two, such as "ps", mean nothing.
     const size_t distance = EditDistance(word, candidate);
     if (distance < least && 2 * distance < candidate.size() + 1) {
       nearest = candidate;

@@ -1,4 +1,4 @@
-// Words for messages about what a user wrote: quoting, numbers, suggestions.
+// Helpers for messages about what a user wrote: quoting, numbers, suggestions.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -22,12 +22,12 @@ absl::Status Invalid(fmt::format_string<Args...> format, Args&&... args) {
       fmt::format(format, std::forward<Args>(args)...));
 }
 
-// `text` in double quotes, for one line of a message: control characters are
-// escaped, and what is longer than 80 bytes is cut ("abc...").
+// `text` in double quotes, on one line: control characters are escaped, and
+// text longer than 80 bytes is truncated ("abc...").
 std::string Quoted(std::string_view text);
 
-// The whole number that `text` is: digits only, from `least` to `most`.
-// nullopt for anything else, including a sign or a blank.
+// `text` as a whole number: digits only, from `least` to `most`. nullopt for
+// anything else, including a sign or a blank.
 std::optional<int> ParseWhole(std::string_view text, int least, int most);
 
 // `; did you mean "worker"?` if `word` is close to one of `known`, else "".

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kTfConfig[] = "TF_CONFIG";
 
-// Besides our own: what TensorFlow, Kubeflow and Vertex AI write.
+// Our keys, and those that TensorFlow, Kubeflow and Vertex AI write.
 constexpr std::array<std::string_view, 6> kTfConfigKeys = {
     "cluster", "task", "rpc_layer", "session_master", "environment", "job"};
 constexpr std::array<std::string_view, 4> kTaskKeys = {"type", "index", "trial",
@@ -51,7 +51,7 @@ absl::StatusOr<Role> ReadType(const Json& task) {
   return role;
 }
 
-// A number, or, as TensorFlow takes it, the text of one.
+// A number or, as TensorFlow accepts it, a string that holds one.
 absl::StatusOr<int> ReadIndex(const Json& task) {
   const auto index = task.find("index");
   if (index == task.end()) {
@@ -68,7 +68,7 @@ absl::StatusOr<int> ReadIndex(const Json& task) {
   return *number;
 }
 
-// What is overridden is not looked at.
+// What is overridden is not read.
 absl::Status ReadTask(const Json& config, const ClusterOverrides& overrides,
                       ResolvedCluster& resolved) {
   std::optional<Role> type = overrides.task_type;

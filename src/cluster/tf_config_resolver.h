@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// See TFConfigClusterResolver. Not yet checked: the spec may be a part.
+// See TFConfigClusterResolver. The spec is not yet checked: it may be partial.
 absl::StatusOr<ResolvedCluster> ReadTfConfig(const Environment& environment,
                                              const ClusterOverrides& overrides);
 

@@ -31,12 +31,12 @@ Environment Config(const std::string& text) {
   return Environment::Of({{"TF_CONFIG", text}});
 }
 
-// A TF_CONFIG with kCluster, and what follows it.
+// A TF_CONFIG with kCluster, followed by `rest`.
 std::string With(const std::string& rest) {
   return R"({"cluster": )" + std::string(kCluster) + ", " + rest + "}";
 }
 
-// Reads and checks, as ClusterResolver::Resolve, without exceptions.
+// Reads and checks like ClusterResolver::Resolve, without exceptions.
 absl::StatusOr<ResolvedCluster> ResolveConfig(
     const std::string& text, const ClusterOverrides& overrides = {}) {
   absl::StatusOr<ResolvedCluster> resolved =

@@ -1,4 +1,4 @@
-// Puts cluster specs together; the resolver is public, in capstan/resolver.h.
+// Merges cluster specs; the resolver is public, in capstan/resolver.h.
 // Thread-safe: a pure function.
 #pragma once
 

@@ -16,8 +16,8 @@
 namespace capstan {
 namespace {
 
-// Element i is added to sum i % 16, so that the order of the additions is the
-// same for every vector size.
+// Element i is added to sum i % 16, so that the order of additions is the same
+// for every vector size.
 using Sums = std::array<double, 16>;
 
 }  // namespace
@@ -82,7 +82,8 @@ double SumOfSquares(DType dtype, const std::byte* data, size_t n) {
     done = n / sums.size() * sums.size();
     HWY_DYNAMIC_DISPATCH(AddSquares)(data, done, sums);
   }
-  // The rest as floats, padded with zeroes, in blocks that stay in the cache.
+  // Converts the rest to floats, padded with zeroes, in blocks that stay in the
+  // cache.
   constexpr size_t kBlock = 1024;
   std::array<float, kBlock> block;
   for (; done < n; done += std::min(kBlock, n - done)) {

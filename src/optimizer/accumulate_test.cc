@@ -23,7 +23,8 @@ TEST(AccumulateTest, AddsTheScaled) {
     for (size_t size = 0; size <= 70; ++size) {
       for (float scale : {1.0f, -0.3f}) {
         Random random(size);
-        // From the second on, so that the addresses are not those of vectors.
+        // Starts at the second element, so that addresses are not
+        // vector-aligned.
         const std::vector<float> in = RandomNumbers(random, size + 1, 0, 1);
         std::vector<float> out = RandomNumbers(random, size + 2, 0, 1);
         std::vector<float> expected = out;
@@ -56,7 +57,7 @@ TEST(SumOfSquaresTest, IsTheSum) {
       for (double value : values) sum += value * value;
       const double actual =
           SumOfSquares(dtype, Encode(dtype, values).data(), size);
-      // The naive sum errs by as much as n additions.
+      // The naive sum has the error of n additions.
       EXPECT_NEAR(actual, sum, sum * (Tolerance(size) + Tolerance(16 * size)))
           << NameOf(dtype) << " " << size;
     }

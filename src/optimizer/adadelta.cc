@@ -5,8 +5,8 @@
 //   value -= rate * change
 //   mean_change = rho * mean_change + (1 - rho) * change^2
 //
-// One root of a quotient where they have a quotient of roots: it is as exact,
-// and roots are what the processor is slowest at.
+// They have a quotient of roots where this has one root of a quotient: it is as
+// exact, and roots are the slowest operation of the processor.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/adadelta.cc"
 #include <memory>

@@ -18,7 +18,7 @@ TEST(AdadeltaTest, IsTheFormula) {
     element.value -= 0.05 * change;
     mean_change = 0.9 * mean_change + 0.1 * change * change;
   };
-  // A gradient of 2 changes by up to 5, and what is kept of it is the square.
+  // A gradient of 2 causes a change of up to 5, whose square is kept.
   ExpectUpdates(rule, oracle, 40);
   ExpectFollows(rule, oracle);
 }

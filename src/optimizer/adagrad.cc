@@ -3,8 +3,8 @@
 //   accumulator += gradient^2
 //   value -= rate * gradient / (sqrt(accumulator) + epsilon)
 //
-// Epsilon is outside of the root, as in torch and in the paper; the code of
-// Keras has it inside. With an accumulator that starts at 0.1 it hardly
+// Epsilon is outside the root, as in torch and in the paper; Keras's code has
+// it inside. With an accumulator that starts at 0.1 the difference hardly
 // matters.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/adagrad.cc"

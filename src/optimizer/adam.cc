@@ -1,15 +1,15 @@
 // Adam and AdamW, with and without AMSGrad, as in torch (t counts from 1):
 //
-//   value *= 1 - rate * weight_decay                 AdamW
+//   value *= 1 - rate * weight_decay         AdamW
 //   m = beta1 * m + (1 - beta1) * gradient
 //   v = beta2 * v + (1 - beta2) * gradient^2
-//   v_max = max(v_max, v)                            AMSGrad, in place of v
-//   below value -= rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) +
-//   epsilon)
+//   v_max = max(v_max, v)                    AMSGrad; replaces v below
+//   step = rate / (1 - beta1^t)
+//   value -= step * m / (sqrt(v / (1 - beta2^t)) + epsilon)
 //
-// In Keras epsilon is added to sqrt(v), before the correction by beta2: its
-// epsilon is larger than this one by a factor that goes from 1 / sqrt(1 -
-// beta2) to 1 in the first some thousand updates.
+// Keras adds epsilon to sqrt(v) before the correction by beta2: its epsilon is
+// larger than this one by a factor that falls from 1 / sqrt(1 - beta2) to 1
+// over the first few thousand updates.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/adam.cc"
 #include <cmath>
@@ -51,7 +51,7 @@ struct Rule {
     V square = v;
     if constexpr (kAmsgrad) {
       V& v_max = slots[2];
-      // In this order a NaN in v gets through.
+      // In this order, a NaN in v propagates.
       square = v_max = hn::IfThenElse(hn::Gt(v_max, v), v_max, v);
     }
     const V divisor = hn::Add(hn::Mul(hn::Sqrt(square), correction), epsilon);
@@ -65,7 +65,7 @@ struct Rule {
   V step;
   V correction;
   V epsilon;
-  V kept;  // of the value, after weight decay
+  V kept;  // fraction of the value left by weight decay
 };
 
 void AdamKernel(const KernelCall& call) { RunKernel<Rule<false>>(call); }

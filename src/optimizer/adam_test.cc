@@ -72,7 +72,7 @@ TEST(AdamTest, HasItsSlots) {
   EXPECT_EQ(amsgrad->slots()[2].name, "v_max");
 }
 
-// Without weight decay AdamW must be Adam bit by bit.
+// Without weight decay, AdamW must equal Adam bit for bit.
 TEST(AdamWTest, WithoutDecayIsAdam) {
   AdamW rule = AdamWOf(false);
   rule.weight_decay = 0;

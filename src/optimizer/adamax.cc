@@ -38,7 +38,7 @@ struct Rule {
     m = hn::Add(hn::Mul(beta1, m), hn::Mul(rest1, gradient));
     const V decayed = hn::Mul(beta2, u);
     const V size = hn::Abs(gradient);
-    // In this order a NaN in the gradient gets through.
+    // In this order, a NaN in the gradient propagates.
     u = hn::IfThenElse(hn::Gt(decayed, size), decayed, size);
     value = hn::Sub(value, hn::Div(hn::Mul(step, m), hn::Add(u, epsilon)));
   }

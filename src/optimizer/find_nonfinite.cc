@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
 namespace {
 
-// Infinities and NaNs are the numbers with all bits of the exponent set. `T`
-// is the unsigned integer of an element's size.
+// Infinities and NaNs are the numbers whose exponent bits are all set. `T` is
+// the unsigned integer of an element's size.
 template <std::unsigned_integral T>
 class Search {
  public:
@@ -25,9 +25,9 @@ class Search {
   Search(const std::byte* data, size_t size, T exponent)
       : data_(data), size_(size), exponent_(exponent) {}
 
-  // The index of the first, or `size` if there is none.
+  // The index of the first infinity or NaN, or `size` if there is none.
   size_t First() const {
-    // Blocks first, as one test for several vectors is faster.
+    // Blocks first, since one test for several vectors is faster.
     constexpr size_t kBlock = 4 * hn::MaxLanes(D());
     size_t i = 0;
     while (i + kBlock <= size_ && !InBlock(data_ + i * sizeof(T))) i += kBlock;
@@ -83,7 +83,7 @@ HWY_EXPORT(First16);
 HWY_EXPORT(First32);
 HWY_EXPORT(First64);
 
-// The index of the first in `size` elements, or `size`.
+// The index of the first infinity or NaN in `size` elements, or `size`.
 size_t First(DType dtype, const std::byte* data, size_t size) {
   switch (dtype) {
     case DType::kF16:

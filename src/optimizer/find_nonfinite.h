@@ -11,7 +11,7 @@
 namespace capstan {
 
 // The index of the first element that is infinite or NaN, or nullopt if none
-// is, as in integers. `values` must be a whole number of elements, and need
+// is; integers never are. `values` must be a whole number of elements, and need
 // not be aligned.
 std::optional<size_t> FindNonFinite(DType dtype, Bytes values);
 

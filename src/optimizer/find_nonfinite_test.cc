@@ -15,7 +15,7 @@ namespace {
 
 using testing::ForEachTarget;
 
-// `size` elements of the given bits, at an odd address.
+// `size` elements with the given bits, at an odd address.
 template <typename T>
 class Elements {
  public:
@@ -43,7 +43,7 @@ void ExpectFinds(DType dtype, const Patterns& patterns) {
       Elements<T> elements(size, static_cast<T>(finite));
       ASSERT_EQ(FindNonFinite(dtype, elements.bytes()), std::nullopt) << size;
       for (uint64_t bad : patterns.nonfinite) {
-        // From the back, so that the newest is the first.
+        // Backwards, so that the newest is the first.
         for (size_t i = size; i-- > 0;) {
           elements.Set(i, static_cast<T>(bad));
           ASSERT_EQ(FindNonFinite(dtype, elements.bytes()), i) << size;

@@ -1,4 +1,4 @@
-// Numbers too small to matter, and too slow to keep.
+// Subnormal numbers are too small to matter, and too slow to keep.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace capstan {
 
-// For as long as it lives, arithmetic of this thread takes and gives 0 for
-// numbers nearer to it than the smallest normal one. A moment that decays by
-// 0.9 an update would otherwise end at 4 times the smallest subnormal, since
-// 3.6 rounds to 4, and stay there; and with such numbers an update takes three
-// to six times as long. Not thread-safe: belongs to the thread that made it.
+// While it exists, this thread's arithmetic treats subnormal inputs and results
+// as 0. Otherwise a moment that decays by 0.9 per update would end at 4 times
+// the smallest subnormal, since 3.6 rounds to 4, and stay there; and updates
+// with such numbers take three to six times as long. Not thread-safe: belongs
+// to the thread that made it.
 class FlushSubnormals {
  public:
 #if defined(__x86_64__)

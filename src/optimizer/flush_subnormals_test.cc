@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-// Volatile, so that the arithmetic happens here and now.
+// Volatile, so that the arithmetic happens at run time, at this point.
 float Half(float number) {
   volatile float x = number;
   volatile float half = 0.5f;

@@ -3,14 +3,15 @@
 //   old = accumulator^p, p = -learning_rate_power
 //   accumulator += gradient^2
 //   new = accumulator^p
-//   linear += rate * (gradient + 2 * l2_shrinkage * value) - (new - old) *
-//   value value = (clamp(linear, rate * l1) - linear) / (new + 2 * rate * l2 +
-//   beta)
+//   shrunk = gradient + 2 * l2_shrinkage * value
+//   linear += rate * shrunk - (new - old) * value
+//   excess = clamp(linear, rate * l1) - linear
+//   value = excess / (new + 2 * rate * l2 + beta)
 //
-// As long as the rate is constant this is what Keras computes, whose linear is
+// While the rate is constant this computes the same as Keras, whose linear is
 // this one divided by the rate. But when the rate changes, by a schedule or by
-// staleness, in that form every value changes in proportion to it, whatever
-// its gradient; and a rate of 0, where a warm-up begins, divides by 0.
+// staleness, every value in that form changes in proportion to it, whatever its
+// gradient; and a rate of 0, where a warm-up begins, divides by 0.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/ftrl.cc"
 #include <cmath>
@@ -27,7 +28,7 @@ HWY_BEFORE_NAMESPACE();
 namespace capstan::HWY_NAMESPACE {
 namespace {
 
-// The kinds of accumulator^p.
+// The implementations of accumulator^p.
 struct SquareRoot {
   explicit SquareRoot(float /*power*/) {}
   HWY_INLINE V operator()(V x) const { return hn::Sqrt(x); }
@@ -38,7 +39,8 @@ struct One {
   HWY_INLINE V operator()(V /*x*/) const { return Set(1); }
 };
 
-// Slow, for want of a vector function, and as exact as the C library.
+// Slow, since there is no vector function for it, and as exact as the C
+// library.
 struct AnyPower {
   explicit AnyPower(float p) : power(p) {}
   HWY_INLINE V operator()(V x) const {
@@ -76,16 +78,16 @@ struct Rule {
                                 hn::Mul(hn::Sub(new_power, old_power), value)));
     const V divisor = hn::Add(new_power, l2);
     const V excess = hn::Sub(hn::CopySign(l1, linear), linear);
-    // No divisor means no gradient so far. A NaN gets through.
+    // A divisor of 0 means that there was no gradient so far. A NaN propagates.
     const auto is_zero =
         hn::Or(hn::Le(hn::Abs(linear), l1), hn::Eq(divisor, hn::Zero(D())));
     value = hn::IfThenElse(is_zero, hn::Zero(D()), hn::Div(excess, divisor));
   }
 
   V rate;
-  V l1;         // times the rate
-  V l2;         // twice, times the rate, and beta
-  V shrinkage;  // twice
+  V l1;         // multiplied by the rate
+  V l2;         // 2 * rate * l2 + beta
+  V shrinkage;  // doubled
   Power power;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFtrlRate = 0.05;
 
-// TensorFlow's ApplyFtrlV2, with Keras' beta, and its linear divided by the
+// TensorFlow's ApplyFtrlV2, with Keras's beta and its linear divided by the
 // rate.
 Oracle OracleOf(const Ftrl& rule) {
   return [=](double, double gradient, Element& element) {
@@ -33,7 +33,7 @@ Oracle OracleOf(const Ftrl& rule) {
   };
 }
 
-// The linear slot is 0 at first, so values come from gradients alone; they may
+// The linear slot starts at 0, so values come from gradients alone. They may
 // cancel, and then the error is that of the terms: up to 2 each, in a value
 // that is divided by at least 0.5.
 constexpr int kRoundings = 60;

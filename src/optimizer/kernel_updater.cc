@@ -17,14 +17,14 @@
 namespace capstan {
 namespace {
 
-// Gradients are widened, and narrow rows packed, this many elements at a time:
-// with the slots they stay in the first-level cache.
+// Gradients are widened, and narrow rows packed, in blocks of this many
+// elements: together with the slots they stay in the first-level cache.
 constexpr size_t kBlock = 1024;
 
-// Elements from which on an array is taken to be larger than the caches.
+// From this many elements on, an array is assumed to exceed the caches.
 constexpr size_t kLarge = size_t{1} << 15;
 
-// A multiple of every vector's size.
+// A multiple of every vector size.
 constexpr size_t kVector = 16;
 
 constexpr std::array<float, kBlock> kZeroes{};
@@ -93,7 +93,7 @@ void KernelUpdater::DensePiece(KernelCall call,
   kernel_(call);
 }
 
-// Apart from DensePiece, as the compiler clears the block on the way in.
+// Separate from DensePiece, since the compiler clears the block on entry.
 void KernelUpdater::WidenedPiece(KernelCall call,
                                  const DenseUpdate& update) const {
   std::array<float, kBlock> widened;
@@ -177,8 +177,8 @@ void KernelUpdater::WholeVectorRows(const UpdateStep& step,
   }
 }
 
-// The gradients of rows that follow one another lie side by side: with the
-// values and slots brought side by side too, one dense call does many rows.
+// The gradients of consecutive rows are contiguous: with values and slots
+// packed the same way, one dense call processes many rows.
 void KernelUpdater::PackedRows(const UpdateStep& step,
                                const RowsUpdate& update) const {
   const size_t size = update.row_size;

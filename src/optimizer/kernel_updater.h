@@ -1,5 +1,5 @@
-// The updater that all rules share: it cuts an update into calls of the rule's
-// kernel. A rule adds its kernel, its slots, and its scalars.
+// The updater that all rules share: it splits an update into calls of the
+// rule's kernel. A rule adds its kernel, its slots and its scalars.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class KernelUpdater : public Updater {
   void Advance(OptimizerState& state) const override;
 
  protected:
-  // `optimizer` must be valid, and `kernel` must know as many slots as this.
+  // `optimizer` must be valid, and `kernel` must have as many slots as `slots`.
   KernelUpdater(const Optimizer& optimizer, Kernel kernel,
                 std::vector<SlotInfo> slots,
                 RowMoments row_moments = RowMoments::kLazy);
@@ -38,7 +38,7 @@ class KernelUpdater : public Updater {
 
  private:
   KernelCall CallFor(const UpdateStep& step) const;
-  // These take `call` without its arrays.
+  // These take `call` with its arrays not yet set.
   void DensePiece(KernelCall call, const DenseUpdate& update) const;
   void WidenedPiece(KernelCall call, const DenseUpdate& update) const;
   void TouchedRows(const UpdateStep& step, const RowsUpdate& update) const;
@@ -59,7 +59,7 @@ class KernelUpdater : public Updater {
 };
 
 // The updater of each rule. Both arguments must be valid (see validate.h), and
-// the rule be that of the optimizer.
+// the rule must be the optimizer's.
 std::unique_ptr<const Updater> MakeUpdater(const Sgd&, const Optimizer&);
 std::unique_ptr<const Updater> MakeUpdater(const Momentum&, const Optimizer&);
 std::unique_ptr<const Updater> MakeUpdater(const Adagrad&, const Optimizer&);

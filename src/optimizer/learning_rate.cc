@@ -8,14 +8,14 @@
 namespace capstan {
 namespace {
 
-// t / steps, for the two schedules that can be rounded down to a staircase.
+// t / steps, for the two schedules that may be rounded down to a staircase.
 double Progress(double t, int64_t steps, bool staircase) {
   double progress = t / static_cast<double>(steps);
   return staircase ? std::floor(progress) : progress;
 }
 
-// The rate after `t` updates, a case for each schedule. Doubles hold every t
-// that a job lives to see: integers up to 2^53 are exact.
+// The rate after `t` updates, one case per schedule. Doubles represent every t
+// that a job reaches: integers up to 2^53 are exact.
 struct RateAt {
   double t;
 
@@ -40,7 +40,7 @@ struct RateAt {
   }
 
   double operator()(const PiecewiseConstant& pieces) const {
-    // The first boundary that t is not beyond.
+    // The first boundary that is at least t.
     auto boundary = std::ranges::lower_bound(
         pieces.boundaries, t, {},
         [](int64_t value) { return static_cast<double>(value); });

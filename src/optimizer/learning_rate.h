@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// The rate of the update that comes after `t` others. The schedule must be a
-// valid one (see validate.h).
+// The rate of the update that follows `t` others. The schedule must be valid
+// (see validate.h).
 double LearningRateAt(const LearningRate& learning_rate, uint64_t t);
 
 }  // namespace capstan

@@ -1,12 +1,12 @@
-// Gradient descent with momentum, in the form of Keras:
+// Gradient descent with momentum, in Keras's form:
 //
 //   velocity = momentum * velocity - rate * gradient
 //   value += velocity                               without nesterov
-//   value += momentum * velocity - rate * gradient  with it
+//   value += momentum * velocity - rate * gradient  with nesterov
 //
-// torch keeps the velocity without the rate in it. The two agree as long as
-// the rate is constant; in this form a change of it does not act on what was
-// gathered before.
+// torch keeps the rate out of the velocity. The two agree while the rate is
+// constant; in this form a change of the rate does not affect the velocity
+// accumulated before.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/momentum.cc"
 #include <memory>

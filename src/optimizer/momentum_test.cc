@@ -35,7 +35,7 @@ TEST(MomentumTest, HasItsSlot) {
   EXPECT_EQ(updater->slots()[0].initial, 0);
 }
 
-// What was gathered at a high rate still counts in full when the rate is 0.
+// What was accumulated at a high rate still counts fully when the rate is 0.
 TEST(MomentumTest, TheRateIsInTheVelocity) {
   const auto updater = MakeUpdater(Momentum{
       .learning_rate = PiecewiseConstant{.boundaries = {0}, .values = {0.5, 0}},

@@ -1,5 +1,5 @@
-// Prefetching rows of a table. They lie anywhere in hundreds of megabytes, so
-// each is a cache miss in every array; only with many under way at once does an
+// Prefetches rows of a table. They are scattered over hundreds of megabytes, so
+// each is a cache miss in every array; only with many in flight at once does an
 // update keep the memory busy.
 #pragma once
 
@@ -16,25 +16,25 @@ class RowPrefetch {
   // For rows of `size` floats that lie in `num_arrays` arrays.
   RowPrefetch(size_t size, size_t num_arrays)
       : size_(size),
-        // A longer row is a run that the processor sees by itself.
+        // The rest of a longer row is left to the hardware prefetcher.
         end_(std::min(size, kMaxLines * kStride)),
         ahead_(std::clamp<size_t>(
             kLinesAhead / ((size / kStride + 1) * num_arrays), 2, 32)) {}
 
-  // How many rows before its turn to ask for a row.
+  // How many rows in advance to prefetch a row.
   size_t ahead() const { return ahead_; }
 
-  // Asks for row `row` of an array. Into the second-level cache, which can
-  // have three times as many lines under way as the first: 44 million rows of
-  // 64 bytes a second against 39, measured with Adagrad.
-  // Always inline: of a function that only prefetches GCC thinks that it does
-  // nothing, and leaves out the calls.
+  // Prefetches row `row` of an array into the second-level cache, which can
+  // have three times as many lines in flight as the first: 44 million rows of
+  // 64 bytes per second instead of 39 million, measured with Adagrad. Always
+  // inline: GCC treats a function that only prefetches as having no effect, and
+  // drops the calls.
   [[gnu::always_inline]] void Row(const float* array, size_t row) const {
     const float* start = array + row * size_;
     for (size_t i = 0; i < end_; i += kStride) {
       __builtin_prefetch(start + i, 0, 2);
     }
-    // A row may begin in the middle of a line and end in one more.
+    // A row may begin in the middle of a line and so end in one more.
     if (end_ % kStride != 0) __builtin_prefetch(start + end_ - 1, 0, 2);
   }
 

@@ -10,9 +10,9 @@
 //     momentum_slot = change = momentum * momentum_slot + change
 //   value -= change
 //
-// Epsilon is outside of the root, as in torch (Keras has it inside); the rate
-// is in what momentum gathers, as in Keras (in torch it is not, which is the
-// same for a constant rate).
+// Epsilon is outside the root, as in torch (Keras has it inside). The rate is
+// included in what momentum accumulates, as in Keras (not in torch; the same
+// for a constant rate).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optimizer/rmsprop.cc"
 #include <memory>
@@ -51,7 +51,7 @@ struct Rule {
       V& mean = slots[1];
       mean = Mean(mean, gradient);
       spread = hn::Sub(spread, hn::Mul(mean, mean));
-      // Rounding can make it negative where all gradients are the same.
+      // Rounding can make it negative where all gradients are equal.
       const V zero = hn::Zero(D());
       spread = hn::IfThenElse(hn::Lt(spread, zero), zero, spread);
     }

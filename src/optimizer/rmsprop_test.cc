@@ -7,7 +7,7 @@
 namespace capstan::testing {
 namespace {
 
-// The formula, with what is not wanted left out.
+// The formula, without the parts that are not wanted.
 Oracle OracleOf(bool centered, bool with_momentum) {
   return [=](double, double gradient, Element& element) {
     double& mean_square = element.slots[0];
@@ -46,8 +46,8 @@ TEST(RmsPropTest, WithMomentumIsTheFormula) {
 }
 
 // With means of at most 0.5, mean squares of at least 0.5 and gradients of at
-// most 2, the square of the mean is below half of the mean square: the
-// difference loses less than two bits, which is a factor of three.
+// most 2, the square of the mean is below half the mean square: the difference
+// loses less than two bits, a factor of three.
 TEST(RmsPropTest, CenteredIsTheFormula) {
   ExpectUpdates(RuleOf(true, false), OracleOf(true, false), 40);
   ExpectFollows(RuleOf(true, false), OracleOf(true, false));
@@ -65,7 +65,7 @@ TEST(RmsPropTest, HasTheSlotsItNeeds) {
   EXPECT_EQ(MakeUpdater(RuleOf(true, true))->slots()[2].name, "momentum");
 }
 
-// The spread of a gradient that never changes is 0, or by rounding less.
+// The spread of a constant gradient is 0, or slightly negative by rounding.
 TEST(RmsPropTest, CenteredStaysFiniteOnAConstantGradient) {
   const auto updater = MakeUpdater(RuleOf(true, false));
   constexpr size_t kSize = 64;

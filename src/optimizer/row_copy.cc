@@ -8,7 +8,8 @@
 namespace capstan {
 namespace {
 
-// With its size known a copy is a move or two, and not a call. 0 is any size.
+// With the size known at compile time a copy is one or two moves instead of a
+// call. 0 means any size.
 template <size_t kSize>
 void CopyRow(const float* from, size_t size, float* to) {
   std::memcpy(to, from, (kSize == 0 ? size : kSize) * sizeof(float));

@@ -1,4 +1,4 @@
-// Copies of narrow rows, side by side, so that a kernel can take many at once.
+// Packs narrow rows side by side, so that a kernel can process many at once.
 // Thread-safe: pure functions of memory that the caller guards.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace capstan {
 
-// Copies row rows[i] of `table`, `row_size` floats, to place i of `out`, for
-// each i below `count`. The rows from `count` on are those that will be wanted
-// next, which it prefetches.
+// Copies row rows[i] of `table`, `row_size` floats, to position i of `out`, for
+// each i below `count`. The rows from `count` on are needed next, and are
+// prefetched.
 void GatherRows(const float* table, std::span<const uint32_t> rows,
                 size_t count, size_t row_size, float* out);
 
-// Copies place i of `in` to row rows[i] of `table`.
+// Copies position i of `in` to row rows[i] of `table`.
 void ScatterRows(const float* in, std::span<const uint32_t> rows,
                  size_t row_size, float* table);
 

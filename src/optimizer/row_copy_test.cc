@@ -13,7 +13,7 @@ TEST(RowCopyTest, GathersAndScattersEveryRowSize) {
   for (size_t size = 1; size <= 40; ++size) {
     std::vector<float> table(10 * size);
     std::iota(table.begin(), table.end(), 0.0f);
-    // One row fewer than there are, and none touched beyond.
+    // All rows but the last; nothing beyond may be touched.
     std::vector<float> out(rows.size() * size, -1);
     GatherRows(table.data(), rows, 4, size, out.data());
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -9,16 +9,16 @@
 
 namespace capstan {
 
-// A set of numbers below kCapacity. On the stack, where an update that must not
-// allocate can have it. Thread-safety: as the standard containers.
+// A set of numbers below kCapacity. Lives on the stack, for updates that must
+// not allocate. As thread-safe as the standard containers.
 class RowSet {
  public:
-  static constexpr size_t kCapacity = size_t{1} << 18;  // in 32 KiB
+  static constexpr size_t kCapacity = size_t{1} << 18;  // bits: 32 KiB
 
   void Insert(size_t row) { words_[row / 64] |= uint64_t{1} << row % 64; }
 
-  // The first number from `row` on that is in the set, or else that is not;
-  // `end` if none is below it.
+  // The first number from `row` on that is in the set (FindIn) or not in the
+  // set (FindNotIn); `end` if there is none below `end`.
   size_t FindIn(size_t row, size_t end) const { return Find(0, row, end); }
   size_t FindNotIn(size_t row, size_t end) const {
     return Find(~uint64_t{0}, row, end);

@@ -30,7 +30,7 @@ size_t CountDifferent(const float* a, const float* b, size_t size) {
   return count;
 }
 
-// What happens to a gradient before the rule.
+// What happens to a gradient before the rule sees it.
 struct Before {
   double scale = 1;
   double clip_value = 0;
@@ -58,7 +58,7 @@ Element ElementAt(const Arrays& arrays, size_t num_slots, size_t i) {
   return element;
 }
 
-// The second update rather than the first, so that t counts.
+// Tests the second update, so that t matters.
 void ExpectUpdates(const Updater& updater, const Oracle& oracle, int roundings,
                    const Case& c) {
   const size_t num_slots = updater.slots().size();
@@ -79,7 +79,7 @@ void ExpectUpdates(const Updater& updater, const Oracle& oracle, int roundings,
     Element expected = old;
     oracle(2, g, expected);
     const Element actual = ElementAt(after, num_slots, i);
-    // Half a unit in the last place is 2^-24 of a number.
+    // Half a unit in the last place is 2^-24, relative to the number.
     const double error = roundings * std::ldexp(1.0, -24);
     ASSERT_NEAR(actual.value, expected.value,
                 error * (std::fabs(old.value) + std::fabs(expected.value)))

@@ -1,11 +1,11 @@
-// An optimizer ready to be applied: its parameters checked, its kernel chosen
-// for this processor. Pure arithmetic on memory that the caller guards: no
-// locks, no I/O, no allocation in an update.
+// An optimizer ready to be applied: its parameters are checked, its kernel
+// chosen for this processor. Pure arithmetic on memory that the caller guards:
+// no locks, no I/O, no allocation during an update.
 //
-// An update of a shard is Begin, then Dense over the shard, at once or piece
-// by piece in any order, or Rows once; then Advance. However it is cut, laid
-// out in memory and on whatever processor, an element's result is the same bit
-// by bit; a row's is that of a dense update.
+// An update of a shard is Begin, then either Dense over the shard, at once or
+// in pieces in any order, or Rows once; then Advance. However the update is
+// split or laid out in memory, and on any processor, an element's result is the
+// same bit for bit; a row's result is that of a dense update.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct SlotInfo {
   float initial = 0;
 };
 
-// What an optimizer remembers of a shard besides the slots. Saved with them.
+// Per-shard state besides the slots; saved with them.
 struct OptimizerState {
   uint64_t updates = 0;         // how many the shard has had
   double momentum_product = 1;  // Nadam's
@@ -39,14 +39,14 @@ struct OptimizerState {
                          const OptimizerState&) = default;
 };
 
-// What is the same for all elements of one update.
+// Shared by all elements of one update.
 struct UpdateStep {
-  RuleScalars scalars{};  // those of the updater's rule
+  RuleScalars scalars{};  // of the updater's rule
   float gradient_scale = 1;
 };
 
-// Elements [0, size) of a piece. An `in` may be the same as its `out`, else
-// they must not overlap; nothing need be aligned beyond its type.
+// Elements [0, size) of a piece. An `in` array may be the same as its `out`,
+// but must not overlap it otherwise; no alignment is needed beyond the type's.
 struct DenseUpdate {
   DType gradient_dtype = DType::kF32;  // f32, f16 or bf16
   const std::byte* gradient = nullptr;
@@ -79,14 +79,15 @@ class Updater {
 
   virtual std::span<const SlotInfo> slots() const = 0;
 
-  // The next update of a shard in `state`, whose gradients are multiplied by
-  // `gradient_scale`, made from values that are `staleness` updates old.
+  // Begins the next update of a shard in `state`: gradients are multiplied by
+  // `gradient_scale` and were computed from values that are `staleness` updates
+  // old.
   virtual UpdateStep Begin(const OptimizerState& state, double gradient_scale,
                            uint64_t staleness) const = 0;
   virtual void Dense(const UpdateStep& step,
                      const DenseUpdate& update) const = 0;
   virtual void Rows(const UpdateStep& step, const RowsUpdate& update) const = 0;
-  // After an update.
+  // Call after each update.
   virtual void Advance(OptimizerState& state) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// What is true of every rule: the same result bit by bit, however an update is
-// cut, laid out and dispatched.
+// What holds for every rule: the same result bit for bit, however an update is
+// split, laid out and dispatched.
 #include "optimizer/updater.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void PrintTo(const NamedOptimizer& named, std::ostream* out) {
   *out << named.name;
 }
 
-// With everything that can happen to a gradient turned on.
+// With every step of GradientSteps turned on.
 std::vector<NamedOptimizer> AllRules() {
   std::vector<NamedOptimizer> all = {
       {"Sgd", Sgd{}},
@@ -74,7 +74,7 @@ class EveryRule : public ::testing::TestWithParam<NamedOptimizer> {
     return Encode(dtype, RandomNumbers(random, size, 0, 1));
   }
 
-  // `arrays` after a whole update in place.
+  // `arrays` after a full update in place.
   Arrays Updated(const Arrays& arrays, DType dtype,
                  const std::vector<std::byte>& gradient) const {
     Arrays after = arrays.Copy(0);
@@ -82,8 +82,8 @@ class EveryRule : public ::testing::TestWithParam<NamedOptimizer> {
     return after;
   }
 
-  // The rows of a table that an update touches, in no order, and all of it
-  // afterwards.
+  // Updates `count` rows of a table in random order, and compares the whole
+  // table with dense updates of those rows.
   void ExpectRowsAreDense(DType dtype, size_t row_size, size_t count) const;
 
   std::unique_ptr<const Updater> updater_;
@@ -139,7 +139,7 @@ TEST_P(EveryRule, AlignmentDoesNotMatter) {
   }
 }
 
-// Small, and so large that results are written past the caches.
+// One small size, and one large enough that results bypass the caches.
 TEST_P(EveryRule, InPlaceIsOutOfPlace) {
   for (DType dtype : {DType::kF32, DType::kBF16}) {
     for (size_t size : {100u, 40'003u}) {
@@ -158,7 +158,8 @@ TEST_P(EveryRule, InPlaceIsOutOfPlace) {
   }
 }
 
-// A new version of the value, and the slots where they are; or the opposite.
+// Either the value is copied and the slots are updated in place, or the
+// reverse.
 TEST_P(EveryRule, SomeInPlaceIsAllInPlace) {
   constexpr size_t kSize = 40'003;
   const auto gradient = Gradient(DType::kF32, kSize);
@@ -261,7 +262,7 @@ TEST_P(EveryRule, ANanGetsThrough) {
   }
 }
 
-// Moments that decay must not end as subnormals: see flush_subnormals.h.
+// Decaying moments must not end as subnormals: see flush_subnormals.h.
 TEST_P(EveryRule, SubnormalsAreNotKept) {
   Arrays arrays = RandomArrays(20);
   for (size_t s = 0; s < arrays.num_slots(); ++s) {
@@ -294,7 +295,7 @@ TEST(UpdaterTest, RefusesWhatIsNotValid) {
                        ::testing::HasSubstr("beta1 is 1")));
 }
 
-// The value of one element, 0 before, after the next update in `state`.
+// The value of one element, initially 0, after the next update in `state`.
 float AfterOne(const Optimizer& optimizer, const OptimizerState& state,
                double gradient_scale, uint64_t staleness) {
   const auto updater = MakeUpdater(optimizer);
@@ -339,7 +340,8 @@ TEST(UpdaterTest, ClipsBeforeItDecays) {
   EXPECT_EQ(arrays.value()[2], 4 - (0.25f + 4));
 }
 
-// An update by rows against a dense one with zeroes in the other rows.
+// Compares an update by rows with a dense one that has zeroes in the other
+// rows.
 void ExpectRowsAreExact(const Optimizer& optimizer, size_t num_rows,
                         size_t row_size, const std::vector<uint32_t>& rows) {
   const auto updater = MakeUpdater(optimizer);
@@ -396,7 +398,7 @@ TEST(ExactRowsTest, AreADenseUpdate) {
   }
 }
 
-// More rows than a RowSet tells apart.
+// More rows than fit in a RowSet.
 TEST(ExactRowsTest, OfALargeTable) {
   constexpr auto kCapacity = static_cast<uint32_t>(RowSet::kCapacity);
   ExpectRowsAreExact(ExactRules()[2], 2 * kCapacity + 100, 2,

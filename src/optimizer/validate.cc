@@ -26,12 +26,12 @@ absl::Status CheckNotNegative(std::string_view field, double value) {
 }
 
 absl::Status CheckFraction(std::string_view field, double value) {
-  // One that f32 rounds up to 1 is not below 1 where it counts.
+  // A value that f32 rounds up to 1 is not below 1 in the kernels.
   if (value >= 0 && static_cast<float>(value) < 1) return absl::OkStatus();
   return Wrong(field, value, "in [0, 1)");
 }
 
-// Epsilon keeps apart from 0 what is divided by.
+// Epsilon keeps divisors away from 0.
 absl::Status CheckEpsilon(double value) {
   if (IsFinite(value) && value >= std::numeric_limits<float>::min()) {
     return absl::OkStatus();
@@ -131,7 +131,7 @@ absl::Status CheckRule(const RmsProp& rule) {
   return CheckEpsilon(rule.epsilon);
 }
 
-// What Adam and its kin share.
+// What Adam and its variants share.
 absl::Status CheckMoments(const auto& rule) {
   CAPSTAN_RETURN_IF_ERROR(CheckFraction("beta1", rule.beta1));
   CAPSTAN_RETURN_IF_ERROR(CheckFraction("beta2", rule.beta2));

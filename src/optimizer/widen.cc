@@ -23,8 +23,9 @@ struct FromBFloat16 {
   HWY_INLINE V operator()(V half) const { return hn::ShiftLeft<16>(half); }
 };
 
-// With integers and one exact subtraction rather than the processor's own
-// conversion, which not all have, and which is no faster than memory either.
+// Uses integers and one exact subtraction instead of the processor's own
+// conversion, which not all processors have, and which is no faster, since
+// memory is the limit.
 struct FromFloat16 {
   HWY_INLINE V operator()(V half) const {
     const hn::RebindToFloat<D> df;
@@ -32,12 +33,12 @@ struct FromFloat16 {
     const V exponent = hn::And(magnitude, hn::Set(D(), 0x0f80'0000));
     const V rebias = hn::Set(D(), (127 - 15) << 23);
     const V normal = hn::Add(magnitude, rebias);
-    // Infinity and NaN: rebiased once more, up to the largest exponent.
+    // Infinity and NaN: rebiased once more, to the largest exponent.
     const V infinity = hn::Set(D(), 0x7f80'0000);
     V special = hn::Add(normal, rebias);
     special = hn::Or(special, hn::IfThenZeroElse(hn::Eq(special, infinity),
                                                  hn::Set(D(), 0x0040'0000)));
-    // Subnormal: as a fraction of 2^-14 with a leading 1, which is taken away.
+    // Subnormal: as a fraction of 2^-14 with a leading 1, which is subtracted.
     const V smallest = hn::Set(D(), 113 << 23);
     const V subnormal =
         hn::BitCast(D(), hn::Sub(hn::BitCast(df, hn::Add(magnitude, smallest)),

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ForEachTarget;
 
-// All 65,536 halves, against the scalar conversion.
+// All 65,536 halves, compared with the scalar conversion.
 template <typename Half>
 void ExpectAllAreConverted() {
   std::vector<std::byte> bytes(65'536 * sizeof(Half));

@@ -37,8 +37,8 @@ class SimTimer final : public Timer {
   }
 
  private:
-  // Lives on the sleeper's frame: a sleeper that was woken may run when the
-  // timer is gone, and one may be destroyed while the timer is not.
+  // Lives in the sleeper's frame: a sleeper that was woken may run after the
+  // timer is gone, and may be destroyed while the timer still exists.
   struct Alarm {
     explicit Alarm(SimClock& clock_in) : clock(clock_in) {}
     ~Alarm() { clock.Cancel(event); }

@@ -1,7 +1,7 @@
-// Virtual time: a queue of events that happen in an order fixed by their times,
-// and by who was scheduled first where the times are equal. Time stands still
-// while code runs and jumps from event to event, so a simulated hour costs no
-// more than what happens in it.
+// Virtual time: a queue of events ordered by time, and by who was scheduled
+// first where the times are equal. Time stands still while code runs and jumps
+// from event to event, so a simulated hour costs only what happens in
+// it.
 #pragma once
 
 #include <compare>
@@ -14,11 +14,11 @@
 
 namespace capstan {
 
-// Used from one thread alone, unlike other clocks. Its timers may be used on
-// any number of executors, all of which that thread runs. Must outlive them.
+// Used from one thread only, unlike other clocks. Its timers may be used on any
+// number of executors, all run by that thread. Must outlive them.
 class SimClock final : public Clock {
  public:
-  // Names an event that has not happened yet.
+  // Identifies an event that has not happened yet.
   struct EventId {
     MonotonicTime time = kNever;
     uint64_t sequence = 0;
@@ -33,25 +33,27 @@ class SimClock final : public Clock {
   WallTime WallNow() const override;
   std::unique_ptr<Timer> NewTimer(const Executor& executor) override;
 
-  // Makes `event` happen at `time`, or now (that is, in the next RunNext) if
-  // that has passed. It may schedule and cancel others.
+  // Schedules `event` for `time`, or for now (that is, the next RunNext) if
+  // that has passed. The event may schedule and cancel others.
   EventId Schedule(MonotonicTime time, std::function<void()> event);
   EventId ScheduleAfter(Duration delay, std::function<void()> event);
 
-  // Calls an event off. False if it has happened or was called off already.
+  // Cancels an event. Returns false if it has already happened or been
+  // cancelled.
   bool Cancel(EventId id);
 
   // The time of the next event; kNever if there is none.
   MonotonicTime NextTime() const;
 
-  // Moves time to the next event and makes it happen. False if there is none.
+  // Advances time to the next event and runs it. Returns false if there is
+  // none.
   bool RunNext();
 
-  // Moves time forward to `time`; no event may be due before it.
+  // Advances time to `time`; no event may be due before it.
   void AdvanceTo(MonotonicTime time);
 
  private:
-  // 2023-11-14 22:13:20 UTC, which people recognise in a log.
+  // 2023-11-14 22:13:20 UTC, which is easy to recognize in a log.
   static WallTime DefaultWallStart() {
     return WallTime(std::chrono::seconds(1'700'000'000));
   }

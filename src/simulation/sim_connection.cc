@@ -10,10 +10,10 @@
 namespace capstan {
 namespace {
 
-// A trickle is over after a few hundred bytes of a frame or two.
+// Long enough for a few hundred bytes of the first frame or two.
 constexpr uint64_t kMaxTrickle = 1500;
 constexpr int64_t kMaxTricklePacket = 8;
-// The share of reads and writes that take less than they could.
+// The fraction of reads and writes that transfer less than they could.
 constexpr double kPartialChance = 0.1;
 
 }  // namespace
@@ -126,7 +126,7 @@ void SimConnection::Close(End end) {
   Side& side = at(end);
   if (side.state == State::kGone) return;
   const bool answered = side.state == State::kOpen && !side.reset;
-  // A kernel resets a connection that is closed with bytes unread.
+  // A kernel resets a connection that is closed with unread bytes.
   const bool reset = !side.received.empty() && random_.Chance(0.5);
   side.state = State::kGone;
   side.received.clear();
@@ -241,7 +241,7 @@ void SimConnection::Deliver(End to, Packet packet) {
   if (packet.kind == Kind::kConnect) return DeliverConnect();
   if (packet.kind == Kind::kReset) return Reset(to);
   if (side.state == State::kGone) {
-    // Nobody is there any more: the kernel says so.
+    // The end is gone: the kernel answers with a reset.
     if (at(Other(to)).state != State::kGone) Send(to, Kind::kReset);
     return;
   }
@@ -284,7 +284,7 @@ void SimConnection::Reset(End end) {
   Side& side = at(end);
   if (side.state == State::kGone || side.reset) return;
   side.reset = true;
-  // Some kernels still hand out what came before, some do not.
+  // Some kernels still deliver what arrived before, some do not.
   if (random_.Chance(0.5)) {
     side.received.clear();
     side.offset = 0;
@@ -299,7 +299,8 @@ void SimConnection::Acknowledge(End to, uint64_t bytes) {
   const bool waits = writer.writer != nullptr && writer.writer->occupied();
   const uint32_t reader = at(Other(to)).node;
   if (!waits && fabric_.CanReach(reader, writer.node)) {
-    // Nobody can tell whether this took time, so it needs no event.
+    // Nobody can tell whether the acknowledgement took time, so it needs no
+    // event.
     writer.unread -= std::exchange(writer.acknowledged, 0);
     return;
   }
@@ -326,7 +327,7 @@ void SimConnection::Wake(End end) {
   if (side.reset && side.writer != nullptr) side.writer->Wake();
 }
 
-// Loses what is under way from `end`.
+// Loses what is in flight from `end`.
 void SimConnection::LeaveBehind(End end) {
   Side& side = at(end);
   fabric_.clock().Cancel(side.event);
@@ -343,7 +344,8 @@ void SimConnection::ForgetIfUnused() {
   fabric_.Forget(id_);
 }
 
-// At most `most`: all of it as a rule, sometimes some, at first a trickle.
+// Draws how much to transfer, at most `most`: usually all, sometimes less, and
+// a trickle at first.
 size_t SimConnection::DrawSize(Side& side, size_t most) {
   if (most == 0) return 0;
   size_t size = most;

@@ -1,4 +1,4 @@
-// One simulated connection: two ends and, in each direction, packets under way
+// One simulated connection: two ends and, in each direction, packets in flight
 // and a bounded buffer. The state machine of TCP, as far as programs see it.
 //
 //   an end      becomes      when
@@ -7,8 +7,8 @@
 //   connecting  open         the answer has come back
 //   any         gone         it is closed, or its process dies
 //
-// An end that is not gone may besides be `finished` (the other end has closed
-// and all its bytes were received) or `reset` (the connection is lost).
+// An end that is not gone may also be `finished` (the other end has closed and
+// all its bytes have been received) or `reset` (the connection is lost).
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@
 
 namespace capstan {
 
-// Used from one thread. shared_ptr: both ends and the fabric hold it.
+// Used from one thread. Shared by both ends and the fabric.
 class SimConnection : public std::enable_shared_from_this<SimConnection> {
  public:
   enum End { kClient = 0, kServer = 1 };
 
-  // Draws its properties from `random`. `fabric` must outlive it.
+  // Draws the connection's properties from `random`. `fabric` must outlive it.
   SimConnection(SimFabric& fabric, Random random, uint64_t id, uint32_t client,
                 uint32_t server, uint16_t port);
   ~SimConnection();
@@ -42,32 +42,32 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   // Sends the first packet.
   void Start();
 
-  // Woken, from now on, when there is something to read (or the state has
-  // changed), and when there is room to write. Null to end that.
+  // From now on, wakes `reader` when there is something to read (or the state
+  // has changed), and `writer` when there is room to write. Null detaches.
   void Attach(End end, Waiter* reader, Waiter* writer);
 
   bool connecting(End end) const { return at(end).state == State::kConnecting; }
-  // Whether nobody listened. A connection that is lost before it is answered
-  // looks the same to its end, and does not prove that.
+  // Whether nobody was listening. A connection that is lost before it is
+  // answered looks the same to its end, but does not count as refused.
   bool refused() const { return refused_; }
-  // Why an end can read, or write, no more; OK if it may.
+  // Why an end can no longer read or write; OK if it can.
   absl::Status ReadError(End end) const;
   absl::Status WriteError(End end) const;
 
-  // Takes bytes that have come; returns how many, 0 if none. Sometimes fewer
-  // than there are.
+  // Reads bytes that have arrived; returns how many, 0 if none. Sometimes fewer
+  // than are available.
   size_t Read(End end, std::span<const MutableBytes> into);
-  // Sends bytes as far as there is room; returns how many, sometimes fewer
+  // Sends as many bytes as there is room for; returns how many, sometimes fewer
   // than would fit.
   size_t Write(End end, std::span<const Bytes> from);
 
-  // Ends it in order: the other end receives what was sent before.
+  // Closes an end in order: the other end still receives what was sent before.
   void Close(End end);
 
   // Faults. Kill ends the connection if one of its ends is on `node`.
   void Break();
   void Kill(uint32_t node, SimCrash how);
-  // Sends again what could not get through from one node to the other.
+  // Retransmits what could not get through from one node to the other.
   void Retry(uint32_t from, uint32_t to);
 
   uint64_t id() const { return id_; }
@@ -85,7 +85,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     std::vector<std::byte> bytes;
   };
 
-  // What one end sees, and what it has sent.
+  // The state of one end: what it sees, and what it has sent.
   struct Side {
     uint32_t node = 0;
     State state = State::kNone;
@@ -93,11 +93,11 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     bool reset = false;
     Waiter* reader = nullptr;
     Waiter* writer = nullptr;
-    // Received and not yet read; the first `offset` bytes of the front are.
+    // Received but not yet read, except the first `offset` bytes of the front.
     std::deque<std::vector<std::byte>> received;
     size_t offset = 0;
 
-    // Packets under way to the other end, in order; `event` is the arrival of
+    // Packets in flight to the other end, in order; `event` is the arrival of
     // the first, unless it is stalled because nothing gets through.
     std::deque<Packet> sent;
     MonotonicTime line_free;  // when the last of them has left
@@ -106,11 +106,12 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     // Bytes sent and not yet acknowledged as read, and their bound.
     uint64_t unread = 0;
     uint64_t buffer = 0;
-    // Bytes that the other end has read but this one does not know of yet.
+    // Bytes that the other end has read, but whose acknowledgement has not
+    // arrived.
     uint64_t acknowledged = 0;
     SimClock::EventId acknowledgement;
     bool acknowledgement_stalled = false;
-    // How many bytes more go a few at a time.
+    // How many more bytes are sent a few at a time.
     uint64_t trickle = 0;
   };
 

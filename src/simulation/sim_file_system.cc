@@ -51,7 +51,7 @@ SimNodePtr NewNode(bool is_directory) {
 }  // namespace
 
 struct SimFileSystem::Disk {
-  // The node at `path`, or why there is none. "" is the root.
+  // The node at `path`, or why it cannot be found. "" is the root.
   absl::StatusOr<SimNodePtr> Find(std::string_view verb,
                                   std::string_view path) const {
     CAPSTAN_RETURN_IF_ERROR(ValidatePath(path));
@@ -97,7 +97,7 @@ struct SimFileSystem::Disk {
     return FindDirectory(verb, DirectoryOf(path));
   }
 
-  // Counts an operation, and fails it if a failure was injected.
+  // Counts an operation and returns the injected failure, if any.
   absl::Status Begin(std::string_view verb, std::string_view path) {
     ++operations;
     const auto failure = failures.find(operations);
@@ -109,7 +109,7 @@ struct SimFileSystem::Disk {
   }
 
   SimNodePtr root = NewNode(/*is_directory=*/true);
-  // Rises with each crash; a file of an earlier one is dead.
+  // Incremented by each crash; files opened before a crash are dead.
   uint64_t crashes = 0;
   uint64_t capacity = std::numeric_limits<uint64_t>::max();
   uint64_t operations = 0;
@@ -201,7 +201,7 @@ class SimFileSystem::Writable final : public WritableFile {
     return SimMisuse(verb, path_, "was open during a crash");
   }
 
-  // How many of `wanted` bytes fit on the disk.
+  // How many of the `wanted` bytes fit on the disk.
   uint64_t Room(uint64_t wanted) const {
     if (disk_->capacity == std::numeric_limits<uint64_t>::max()) return wanted;
     const uint64_t used = BytesUnder(*disk_->root);
@@ -353,7 +353,7 @@ absl::StatusOr<FileInfo> SimFileSystem::Stat(std::string_view path) const {
 
 void SimFileSystem::Crash(Random& random) {
   ++disk_->crashes;
-  // All or nothing is drawn often, as most bugs need one of the two.
+  // Keeping all or nothing is drawn often, as most bugs need one of the two.
   constexpr double kKeep[] = {0, 1, 0.5, 0.5};
   const SimFileCrash crash{.keep = kKeep[random.Below(4)], .random = random};
   CrashUnder(*disk_->root, crash);

@@ -1,5 +1,5 @@
-// A simulated disk: in memory, for one simulated node, with the durability
-// that file_system.h promises and not a bit more.
+// A simulated disk: in memory, for one simulated node, with exactly the
+// durability that file_system.h promises and no more.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace capstan {
 
-// Starts empty. Not thread-safe: simulation has one thread. Files may outlive
+// Starts empty. Not thread-safe: a simulation has one thread. Files may outlive
 // it. The same calls, with the same Random at each crash, give the same
 // results.
 //
-// Every call of a FileSystem or file method, Exists included, is an operation;
-// they are numbered from 1 on. A test finds the operations of some code by
+// Every call of a FileSystem or file method, including Exists, is an operation;
+// operations are numbered from 1. A test finds the operations of some code by
 // running it once, and then makes it fail at each of them in turn.
 class SimFileSystem final : public FileSystem {
  public:
@@ -43,30 +43,30 @@ class SimFileSystem final : public FileSystem {
   absl::StatusOr<FileInfo> Stat(std::string_view path) const override;
 
   // The power fails and comes back: what was not synced is lost, wholly or in
-  // part, as `random` decides. Of all crashes about a quarter lose all of it
-  // and a quarter none. Files that were open answer every further call with
-  // FailedPrecondition. Injected failures and the capacity stay as they are.
+  // part, as `random` decides. About a quarter of crashes lose all of it and a
+  // quarter none. Files that were open return FailedPrecondition from every
+  // further call. Injected failures and the capacity stay as they are.
   void Crash(Random& random);
 
-  // From now on an Append that would make the files hold more than `bytes` in
-  // total writes what fits and fails with ResourceExhausted. Unlimited at
-  // first. Directories cost nothing.
+  // From now on an Append that would make the total size of the files exceed
+  // `bytes` writes what fits and fails with ResourceExhausted. Initially
+  // unlimited. Directories cost nothing.
   void SetCapacity(uint64_t bytes);
 
-  // The bytes that the files hold.
+  // The total size of the files.
   uint64_t used_bytes() const;
 
   // The number of operations so far.
   uint64_t operations() const;
 
-  // Makes the operation of that number fail with `status`, and do nothing (but
-  // Close closes). Several may be set.
+  // Makes that operation fail with `status` and do nothing (except that Close
+  // still closes). May be called for several operations.
   void FailOperation(uint64_t number, absl::Status status);
 
-  // Makes that operation and all after it fail: the process has died there.
+  // Makes that operation and all later ones fail, as if the process had died.
   void FailFrom(uint64_t number, absl::Status status);
 
-  // Forgets all failures to come.
+  // Clears all injected failures that have not happened yet.
   void ClearFailures();
 
  private:

@@ -27,7 +27,7 @@ struct Call {
   std::string other;
 };
 
-// What a history is made of: everything that can be done with two names.
+// The calls that make up a history: everything that can be done with two names.
 const std::vector<Call>& AllCalls() {
   static const auto* const calls = new std::vector<Call>{
       {Verb::kWrite, "a", ""},   {Verb::kWrite, "b", ""},
@@ -42,10 +42,10 @@ const std::vector<Call>& AllCalls() {
 
 using State = std::map<std::string, std::string>;
 
-// The model: straight from the words of file_system.h.
+// The model: a direct transcription of file_system.h.
 class Model {
  public:
-  // Does the call; false if it must fail. `letter` is what is written.
+  // Executes the call; false if it must fail. `letter` is what is written.
   bool Do(const Call& call, char letter) {
     const auto found = names_.find(call.name);
     const bool there = found != names_.end();
@@ -88,8 +88,8 @@ class Model {
     return state;
   }
 
-  // Whether a crash may leave `state`: that some choice of unsynced changes,
-  // and for each file some version, explains it.
+  // Whether a crash may leave `state`: whether some choice of unsynced changes,
+  // and of a version of each file, explains it.
   bool Allows(const State& state) const {
     for (uint32_t kept = 0; kept < (1u << changes_.size()); ++kept) {
       if (KeepsOrder(kept) && Explains(kept, state)) return true;
@@ -100,11 +100,11 @@ class Model {
  private:
   struct Version {
     std::string content;
-    // So many bytes at the front are synced.
+    // This many bytes at the front are synced.
     size_t safe;
   };
-  // A file is any of the versions it has had since it was last synced, or one
-  // of those with zeros for all that is not safe.
+  // A file is any version it has had since its last sync, or such a version
+  // with zeros in place of everything that is not safe.
   struct File {
     std::vector<Version> versions = {{"", 0}};
 
@@ -147,7 +147,7 @@ class Model {
     changes_.push_back(std::move(change));
   }
 
-  // No change is kept of which an earlier one with a common name is lost.
+  // No change is kept if an earlier one that shares a name with it is lost.
   bool KeepsOrder(uint32_t kept) const {
     for (size_t later = 0; later < changes_.size(); ++later) {
       for (size_t earlier = 0; earlier < later; ++earlier) {
@@ -232,7 +232,7 @@ std::string TextOf(const std::vector<Call>& history, const State& state) {
   return text;
 }
 
-// Runs a history, crashes, and compares.
+// Runs a history, crashes, and compares with the model.
 void Check(const std::vector<Call>& history, uint64_t seed) {
   SimFileSystem files;
   Model model;

@@ -6,17 +6,17 @@
 namespace capstan {
 namespace {
 
-// Disks write sectors of this size whole or not at all.
+// Disks write sectors of this size completely or not at all.
 constexpr size_t kSector = 512;
 
-// The chance that a sector of a torn append was not written although a later
-// one, or the new size of the file, was.
+// The probability that a sector of a torn append was not written although a
+// later one was, or the file's new size.
 constexpr double kHole = 0.25;
 
 }  // namespace
 
 void SimFile::Truncate() {
-  // What is safe is what was safe before the first unsynced truncation.
+  // After several unsynced truncations, what was safe before the first is safe.
   if (!before_truncation_)
     before_truncation_ = content_.substr(0, synced_size_);
   content_.clear();

@@ -1,5 +1,5 @@
-// The files and directories of a SimFileSystem: what a running program sees
-// of each, and what a crash leaves of it. Not thread-safe.
+// The files and directories of a SimFileSystem: what a running program sees of
+// each, and what a crash leaves of it. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace capstan {
 
-// How a crash decides what survives of that which was not synced.
+// How a crash decides which unsynced changes survive.
 struct SimFileCrash {
-  // The chance with which each unsynced change survives: 0 (nothing does), 1
+  // The probability that each unsynced change survives: 0 (nothing does), 1
   // (everything does, whole) or in between (appended bytes may be torn).
   double keep;
   Random& random;
@@ -31,15 +31,15 @@ class SimFile {
   void Truncate();
   void Sync();
 
-  // Replaces the content by what a crash leaves of it: the synced content or,
-  // if `crash` so decides, more. Of appended bytes a prefix is left, within
-  // which a disk sector may be zeros. All that is left counts as synced.
+  // Replaces the content with what a crash leaves: the synced content or, if
+  // `crash` so decides, more. A prefix of the appended bytes is left, in which
+  // a disk sector may be zeros. Everything left counts as synced.
   void Crash(const SimFileCrash& crash);
 
  private:
   std::string content_;
-  // So many bytes at the front of content_ are safe, unless a truncation is
-  // not: then what is safe is the content before it.
+  // This many bytes at the front of content_ are safe, unless there is an
+  // unsynced truncation: then the content before it is what is safe.
   size_t synced_size_ = 0;
   std::optional<std::string> before_truncation_;
 };
@@ -53,24 +53,23 @@ class SimDirectory {
   const std::map<std::string, SimNodePtr, std::less<>>& entries() const {
     return entries_;
   }
-  // The node of that name, or nullptr.
+  // The node with that name, or nullptr.
   SimNodePtr Find(std::string_view name) const;
 
-  // Changes of names. Preconditions (there is such a name, ...) are checked by
-  // the caller.
+  // Changes of names. The caller checks preconditions (the name exists, ...).
   void Set(std::string_view name, SimNodePtr node);
   void Erase(std::string_view name);
   void Rename(std::string_view from, std::string_view to);
   void Sync();
 
-  // Replaces the entries by what a crash leaves of them: the synced ones,
-  // changed by those unsynced changes that `crash` lets survive. A change is
-  // lost if an earlier one of the same name was. All that is left counts as
-  // synced. Does not descend into the entries.
+  // Replaces the entries with what a crash leaves: the synced ones plus the
+  // unsynced changes that `crash` lets survive. A change is lost if an earlier
+  // one of the same name was. Everything left counts as synced. Does not
+  // descend into the entries.
   void Crash(const SimFileCrash& crash);
 
  private:
-  // Names that take new values in one atomic step; nullptr removes a name.
+  // Names that change in one atomic step; nullptr removes a name.
   using Change = std::vector<std::pair<std::string, SimNodePtr>>;
   using Entries = std::map<std::string, SimNodePtr, std::less<>>;
 

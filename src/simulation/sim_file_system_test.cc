@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::make_unique<SimHarness>();
     }));
 
-// All files by path, directories by path with a slash.
+// Maps all files to their content; directories have a trailing slash.
 using Tree = std::map<std::string, std::string>;
 
 void AddTo(Tree& tree, const FileSystem& files, const std::string& directory) {
@@ -63,7 +63,7 @@ Tree Read(const FileSystem& files) {
   return tree;
 }
 
-// Steps that a test composes into a history. All must succeed.
+// Steps from which tests build histories. All must succeed.
 void Write(FileSystem& files, std::string_view path, std::string_view text) {
   auto file = files.CreateForWrite(path, IfExists::kTruncate);
   ASSERT_OK(file);
@@ -86,7 +86,7 @@ void WriteSafely(FileSystem& files, std::string_view path,
   ASSERT_OK(files.SyncDir(DirectoryOf(path)));
 }
 
-// Everything that a crash after `history` can leave.
+// Every state that a crash after `history` can leave.
 std::set<Tree> Outcomes(const std::function<void(FileSystem&)>& history) {
   std::set<Tree> outcomes;
   for (uint64_t seed = 0; seed < 500; ++seed) {
@@ -320,7 +320,7 @@ TEST(SimFileSystemTest, CapacityCountsAllFiles) {
   EXPECT_EQ(Read(files).at("b"), "678");
   EXPECT_THAT((*file)->Append({}),
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  // Room comes back when files go.
+  // Removing files frees space.
   ASSERT_OK(files.Remove("d/a"));
   EXPECT_EQ(files.used_bytes(), 3u);
   Append(files, "b", "9abcd");

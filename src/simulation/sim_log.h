@@ -1,4 +1,4 @@
-// The log of simulated nodes: lines of the trace's text, in virtual time.
+// The log of simulated nodes: written to the trace's text, in virtual time.
 #pragma once
 
 #include <string_view>

@@ -63,8 +63,8 @@ class SimAcceptor final : public Acceptor {
   bool closed_ = false;
 };
 
-// The client's end while the answer is on its way. Closes the connection
-// unless it is released.
+// The client's end until the answer arrives. Closes the connection unless it is
+// released.
 class Connecting {
  public:
   Connecting(SimFabric& fabric, const Executor& executor,
@@ -86,7 +86,7 @@ class Connecting {
   Connecting(const Connecting&) = delete;
   Connecting& operator=(const Connecting&) = delete;
 
-  // Why it failed, or OK.
+  // Waits for the answer; returns why connecting failed, or OK.
   Task<absl::Status> Answer() {
     while (connection_->connecting(SimConnection::kClient)) {
       if (!connection_->ReadError(SimConnection::kClient).ok()) {

@@ -10,11 +10,12 @@
 
 namespace capstan {
 
-// Used from the simulation's thread alone. Streams deliver bytes in pieces of
+// Used from the simulation's thread only. Streams deliver bytes in pieces of
 // any size, down to one byte at a time, and a write may find no room.
 class SimNetwork final : public Network {
  public:
-  // `fabric` must outlive the network, which must outlive what it makes.
+  // `fabric` must outlive the network, which must outlive everything it
+  // creates.
   SimNetwork(SimFabric& fabric, uint32_t node) : fabric_(fabric), node_(node) {}
 
   Task<absl::StatusOr<std::unique_ptr<Stream>>> Connect(

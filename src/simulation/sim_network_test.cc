@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr char kAddress[] = "sim:server:7";
 
-// What a side of a test has, and what became of it.
+// One side of a test: its objects, and what happened to them.
 struct Side {
   std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<Stream> stream;
@@ -127,7 +127,7 @@ class SimNetworkTest : public ::testing::Test {
     Spawn(server_.executor(), ReadUpTo(at_server_, size));
   }
 
-  // Before the world, whose end may destroy coroutines that use them.
+  // Declared before the world, whose end may destroy coroutines that use them.
   Side at_server_;
   Side at_client_;
   SimWorld world_;
@@ -135,7 +135,7 @@ class SimNetworkTest : public ::testing::Test {
   SimNode& client_ = world_.AddNode("client");
 };
 
-// The streams must go before the world.
+// The streams must be destroyed before the world.
 class SimStreamTest : public SimNetworkTest {
  protected:
   SimStreamTest() { Establish(); }
@@ -232,7 +232,7 @@ TEST_F(SimStreamTest, WriterWaitsForTheReader) {
   world_.RunFor(minutes(1));
   Receive(sent.size());
   world_.RunFor(milliseconds(1));
-  // Half of it may be under way at most: the buffers hold 256 KiB.
+  // At most half can have been in flight: the buffers hold 256 KiB.
   EXPECT_LT(at_server_.received.size(), sent.size() / 2);
   world_.RunFor(minutes(1));
   EXPECT_TRUE(at_server_.received == sent);
@@ -319,7 +319,7 @@ TEST_F(SimStreamTest, OneWayPartitionHoldsBytesBackInOneDirection) {
 }
 
 TEST_F(SimStreamTest, WithoutAcknowledgementsTheWriterWaits) {
-  // Bytes arrive and are read, but the writer never hears of it.
+  // Bytes arrive and are read, but the acknowledgements never get back.
   world_.Partition(server_, client_);
   const std::string sent = Pattern(3'000'000);
   Send(sent);
@@ -344,7 +344,7 @@ TEST_F(SimStreamTest, DelayHoldsBytesBackForAWhile) {
   EXPECT_LE(world_.clock().Now() - start, seconds(6));
 }
 
-// Every seed has other sizes, delays and orders; the bytes stay the same.
+// Sizes, delays and order differ between seeds; the bytes stay the same.
 TEST(SimNetworkSeedsTest, DeliversEveryByteInOrderForManySeeds) {
   const std::string sent = Pattern(20'000);
   for (uint64_t seed = 0; seed < 200; ++seed) {

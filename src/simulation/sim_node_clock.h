@@ -1,5 +1,5 @@
-// The clock of one simulated node: the monotonic time that all share, and a
-// wall clock of its own that may be wrong.
+// The clock of one simulated node: the monotonic time that all nodes share, and
+// its own wall clock, which may be wrong.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// Used from the simulation's thread alone.
+// Used from the simulation's thread only.
 class SimNodeClock final : public Clock {
  public:
   explicit SimNodeClock(SimClock& clock) : clock_(clock) {}
@@ -19,7 +19,7 @@ class SimNodeClock final : public Clock {
     return clock_.NewTimer(executor);
   }
 
-  // Moves the wall clock, as an operator or a time server may.
+  // Sets the wall clock's error, as an operator or a time server may.
   void set_wall_error(Duration error) { wall_error_ = error; }
 
  private:

@@ -8,7 +8,7 @@
 namespace capstan {
 
 struct SimStream::Operations {
-  // Where one of the two operations sleeps, and whether it is to return 0.
+  // Where one of the two operations sleeps, and whether it must return 0.
   struct Sleeper {
     explicit Sleeper(const Executor& executor) : waiter(executor) {}
 
@@ -22,7 +22,7 @@ struct SimStream::Operations {
     bool interrupted = false;
   };
 
-  // Marks an operation as under way while it lives.
+  // Marks an operation as in progress for as long as it exists.
   class Guard {
    public:
     explicit Guard(Sleeper& sleeper) : sleeper_(sleeper) {

@@ -33,7 +33,7 @@ class SimStream final : public Stream {
   static Task<absl::StatusOr<size_t>> Write(std::shared_ptr<Operations> self,
                                             std::span<const Bytes> from);
 
-  // Shared with the operations under way, which may outlive the stream.
+  // Shared with pending operations, which may outlive the stream.
   const std::shared_ptr<Operations> operations_;
 };
 

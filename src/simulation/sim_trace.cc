@@ -5,7 +5,7 @@
 namespace capstan {
 namespace {
 
-// Microseconds with three decimals: all nanoseconds, in columns.
+// Microseconds with three decimals: exact to the nanosecond, and aligned.
 std::string Stamp(MonotonicTime time) {
   const int64_t nanoseconds = time.time_since_epoch().count();
   return fmt::format("{:>13}.{:03}", nanoseconds / 1000, nanoseconds % 1000);

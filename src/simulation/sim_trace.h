@@ -1,5 +1,5 @@
-// What happened in a simulated run: a hash of every event, by which two runs
-// are compared, and on request a text for people.
+// What happened in a simulated run: a hash of every event, for comparing runs,
+// and optionally text for people.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace capstan {
 
 // Everything added must be the same in every run of a seed, with every
-// compiler: virtual times, names, numbers; never addresses of memory, real
-// time or the order of a hash table. Used from one thread.
+// compiler: virtual times, names, numbers; never memory addresses, real time or
+// the order of a hash table. Used from one thread.
 class SimTrace {
  public:
-  // Writes a line of text per event to `text`, unless it is null; it must
+  // Writes a line of text per event to `text`, unless it is null; `text` must
   // outlive the trace.
   explicit SimTrace(std::ostream* text) : text_(text) {}
 
@@ -24,18 +24,18 @@ class SimTrace {
   void Add(MonotonicTime time, std::string_view node, std::string_view what,
            uint64_t first = 0, uint64_t second = 0);
 
-  // Adds a number to the hash alone: for events too frequent to print.
+  // Adds a number to the hash only: for events too frequent to print.
   void AddNumber(uint64_t number) { hasher_.Add(number); }
 
-  // Adds a line to the text alone: for what explains a run but may change its
-  // wording, such as log messages.
+  // Adds a line to the text only: for what explains a run but may be reworded,
+  // such as log messages.
   void AddText(MonotonicTime time, std::string_view node,
                std::string_view text);
 
-  // Whether AddText is of any use.
+  // Whether AddText has any effect.
   bool has_text() const { return text_ != nullptr; }
 
-  // The hash of all that was added so far.
+  // The hash of everything added so far.
   uint64_t Digest() const { return hasher_.Digest(); }
   uint64_t events() const { return events_; }
 

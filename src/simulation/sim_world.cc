@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// Far more than a node of any test does between two events.
+// Far more than any test's node does between two events.
 constexpr uint64_t kMaxStepsPerInstant = 300'000;
 
 }  // namespace
@@ -109,7 +109,7 @@ size_t SimWorld::BreakConnections(SimNode& a, SimNode& b) {
 
 SimWorld::Result SimWorld::RunUntil(const std::function<bool()>& done,
                                     MonotonicTime deadline) {
-  // Code outside of the nodes may have given them something to do.
+  // Code outside the nodes may have given them work.
   FindCandidates();
   uint64_t instant_start = steps_;
   while (!done()) {

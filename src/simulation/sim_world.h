@@ -1,4 +1,4 @@
-// A cluster in one thread and in virtual time, made of one seed.
+// A cluster in one thread and in virtual time, generated from one seed.
 //
 //   SimWorld world(seed);
 //   SimNode& server = world.AddNode("server");
@@ -8,13 +8,13 @@
 //   world.clock().ScheduleAfter(seconds(1), [&] { world.Crash(server, how); });
 //   world.RunUntil([&] { return answered; }, world.clock().Now() + minutes(1));
 //
-// Each node is an executor of its own. The world picks, by the seed, one of the
-// nodes that have something to do and lets it do one thing; when no node has,
-// time moves to the next event. The same seed gives the same trace hash, in
-// every build.
+// Each node is a separate executor. Driven by the seed, the world picks one of
+// the nodes that have something to do and runs one handler of it; when no node
+// has any, time moves to the next event. The same seed gives the same trace
+// hash in every build.
 //
-// The calls that change nodes must come from outside of them: from the main
-// program or from an event of the clock, never from a node's own coroutine.
+// Calls that change nodes must come from outside the nodes: from the main
+// program or an event of the clock, never from a node's own coroutine.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -49,7 +49,7 @@ struct SimWorldOptions {
   std::ostream* trace_text = nullptr;
 };
 
-// A simulated machine with one process. The object stays while the process
+// A simulated machine with one process. The object persists while the process
 // comes and goes.
 class SimNode {
  public:
@@ -57,7 +57,7 @@ class SimNode {
   uint32_t index() const { return index_; }
   bool running() const { return context_ != nullptr; }
   bool hung() const { return hung_; }
-  // When it last went on after it hung; the distant past if never.
+  // When it last resumed after a hang; the distant past if never.
   MonotonicTime resumed() const { return resumed_; }
   // How often it was started.
   uint64_t incarnation() const { return incarnation_; }
@@ -66,10 +66,10 @@ class SimNode {
   Executor executor() { return context_->get_executor(); }
   SimNodeClock& clock() { return clock_; }
   Network& network() { return network_; }
-  // The machine's disk; it outlives the process.
+  // The machine's disk; outlives the process.
   SimFileSystem& files() { return files_; }
   Logger& logger() { return logger_; }
-  // Random numbers of this node in this incarnation, different for each name.
+  // Random numbers for this node in this incarnation, different for each name.
   Random NewRandom(std::string_view name) const;
 
  private:
@@ -93,16 +93,16 @@ class SimNode {
   uint64_t incarnation_ = 0;
   bool hung_ = false;
   MonotonicTime resumed_ = MonotonicTime::min();
-  // The process: its coroutines, and all they own, die with it.
+  // The process: its coroutines and everything they own die with it.
   std::unique_ptr<asio::io_context> context_;
   std::unique_ptr<WorkGuard> work_;
 };
 
-// Used from one thread; several worlds may live in several threads.
+// Used from one thread; several worlds may run in several threads.
 class SimWorld {
  public:
   explicit SimWorld(uint64_t seed, SimWorldOptions options = {});
-  // Destroys the nodes, the last one first.
+  // Destroys the nodes, last one first.
   ~SimWorld();
   SimWorld(const SimWorld&) = delete;
   SimWorld& operator=(const SimWorld&) = delete;
@@ -112,46 +112,46 @@ class SimWorld {
   // Random numbers for a part of the test, different for each name.
   Random NewRandom(std::string_view name) const { return random_.Fork(name); }
 
-  // A machine that is up and runs nothing. Names are unique.
+  // Adds a machine that is up but runs nothing. Names must be unique.
   SimNode& AddNode(std::string name);
   const std::vector<std::unique_ptr<SimNode>>& nodes() const { return nodes_; }
 
-  // Starts the process of a node that has none, with `main` if it is given.
+  // Starts the process of a node that has none, with `main` if given.
   void Start(SimNode& node, SimMain main = {});
   // Kills the process: its coroutines are destroyed where they are. Peers see
   // their connections reset; or, if the machine dies, nothing at all, and its
-  // disk loses what was not synced. Does nothing if it is down.
+  // disk loses what was not synced. Does nothing if the node is down.
   void Crash(SimNode& node, SimCrash how);
   // Starts the process again with the same main.
   void Restart(SimNode& node);
-  // As SIGSTOP and SIGCONT: the process does nothing, and its time-outs are
+  // As SIGSTOP and SIGCONT: the process does nothing and its timeouts fire
   // late; its machine still receives.
   void Hang(SimNode& node);
   void Resume(SimNode& node);
 
-  // Stops packets from one node to another, until healed.
+  // Blocks packets from one node to another until healed.
   void Partition(SimNode& from, SimNode& to);
   void Heal(SimNode& from, SimNode& to);
   void SetDelay(SimNode& from, SimNode& to, Duration extra);
-  // Loses the connections between two nodes; returns how many there were.
+  // Breaks the connections between two nodes; returns how many there were.
   size_t BreakConnections(SimNode& a, SimNode& b);
 
   enum class Result {
-    kDone,      // `done` said so
+    kDone,      // `done` returned true
     kDeadline,  // virtual time has reached the deadline
-    kIdle,      // nothing will ever happen any more
-    kLivelock,  // more happens within one instant than any program needs
+    kIdle,      // nothing more can happen
+    kLivelock,  // more steps within one instant than any program needs
   };
-  // Lets the world run until `done`, which is asked after every step.
+  // Runs the world until `done`, which is called after every step.
   Result RunUntil(const std::function<bool()>& done, MonotonicTime deadline);
-  // Lets it run for a time.
+  // Runs the world for a time.
   Result RunFor(Duration duration);
 
-  // How many handlers nodes have run.
+  // How many handlers the nodes have run.
   uint64_t steps() const { return steps_; }
 
  private:
-  // Runs a handler of some node; false if no node has any.
+  // Runs one handler of some node; false if no node has any.
   bool RunReadyNode();
   void FindCandidates();
 

@@ -25,7 +25,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-// What the two programs below tell the test.
+// What the two programs below report to the test.
 struct Report {
   int server_starts = 0;
   int alive = 0;
@@ -60,7 +60,7 @@ Task<> EchoServer(SimNode& node, Report& report) {
   }
 }
 
-// Sends a byte and waits for it to come back, again and again.
+// Repeatedly sends a byte and waits for it to come back.
 Task<> EchoClient(SimNode& node, Report& report) {
   Executor executor = node.executor();
   std::string address = "sim:server:1";
@@ -263,8 +263,8 @@ TEST(SimWorldTraceTest, TextNamesWhatHappened) {
 }
 
 // The trace of the echo programs for one seed. It must be the same in every
-// build and with every compiler; a change of the simulator or of base/random
-// changes it, and then the new number goes here.
+// build and with every compiler. If a change to the simulator or to base/random
+// changes it, put the new number here.
 TEST(SimWorldTraceTest, TraceIsTheSameInEveryBuild) {
   EXPECT_EQ(RunFaults(42).digest, 9271337384576647341u);
 }

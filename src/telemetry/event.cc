@@ -67,7 +67,7 @@ ProtoWriter TextValue(std::string_view tag, std::string_view text) {
   const ProtoWriter plugin = ProtoWriter().Text(1, "text");
   const ProtoWriter metadata =
       ProtoWriter().Message(1, plugin).Varint(4, kDataClassTensor);
-  const ProtoWriter shape = ProtoWriter();  // of a scalar: no dims
+  const ProtoWriter shape = ProtoWriter();  // scalar: no dims
   const ProtoWriter tensor =
       ProtoWriter().Varint(1, kDtString).Message(2, shape).Text(8, text);
   return ProtoWriter().Text(1, tag).Message(8, tensor).Message(9, metadata);

@@ -16,11 +16,12 @@
 
 namespace capstan {
 
-// A hyperparameter: text, a number or a switch.
+// A hyperparameter: text, a number or a boolean.
 using HParamValue = std::variant<std::string, double, bool>;
 
-// What a run is judged by: a scalar's tag, and the run's subfolder in whose
-// event file it is, such as "validation" ("" for that of the hyperparameters).
+// A metric that a run is judged by: a scalar's tag, and the run's subfolder
+// whose event file has it, such as "validation" ("" for the folder with the
+// hyperparameters).
 struct HParamMetric {
   std::string tag;
   std::string group = {};
@@ -28,25 +29,25 @@ struct HParamMetric {
 
 enum class HParamsOutcome { kSuccess, kFailure };
 
-// The first event of a file: which version of the format it has.
+// The first event of a file: its format version.
 std::string EncodeFileVersion(double wall_seconds);
 
-// An event of one summary value, as made by the functions below.
+// An event with one summary value, made by the functions below.
 std::string EncodeSummary(double wall_seconds, int64_t step,
                           const ProtoWriter& value);
 
-// Begins a run again at `step`: TensorBoard drops what the files of the run so
-// far have of it and later steps.
+// Restarts a run at `step`: TensorBoard drops what the run's earlier files have
+// for that step and later ones.
 std::string EncodeRestart(double wall_seconds, int64_t step);
 
-// A point of a curve; a curve of distributions; text in Markdown.
+// A point of a curve; one distribution of a series; text in Markdown.
 ProtoWriter ScalarValue(std::string_view tag, float value);
 ProtoWriter HistogramSummary(std::string_view tag,
                              const ValueHistogram& histogram);
 ProtoWriter TextValue(std::string_view tag, std::string_view text);
 
-// For the hparams plugin: which hyperparameters and metrics there are; the
-// values that this run was started with; how it ended.
+// For the hparams plugin: which hyperparameters and metrics exist; the values
+// that this run was started with; how it ended.
 ProtoWriter HParamsExperiment(double wall_seconds,
                               const std::map<std::string, HParamValue>& hparams,
                               std::span<const HParamMetric> metrics);

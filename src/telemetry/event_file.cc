@@ -14,7 +14,7 @@ namespace capstan {
 namespace {
 
 constexpr size_t kWriteFrom = size_t{64} << 10;
-// So that a directory that cannot be listed does not keep us for ever.
+// Bounds the search for a free name, in case the directory cannot be listed.
 constexpr int kMostNames = 10'000;
 
 std::string PlainName(std::string_view text) {
@@ -26,7 +26,7 @@ std::string PlainName(std::string_view text) {
   return name;
 }
 
-// Makes the directory and those above it.
+// Creates the directory and its parents.
 absl::Status MakeDirectory(FileSystem& files, std::string_view directory) {
   for (size_t end = 0; end != directory.npos && !directory.empty();) {
     end = directory.find('/', end + 1);

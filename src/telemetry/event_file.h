@@ -1,4 +1,4 @@
-// Files that TensorBoard shows: curves, distributions, text and
+// Files that TensorBoard displays: curves, distributions, text and
 // hyperparameters of a run.
 //
 //   auto events = EventFile::Create(files, "logs/train", clock,
@@ -6,8 +6,8 @@
 //   CAPSTAN_RETURN_IF_ERROR((*events)->Scalar("loss", step, loss));
 //   CAPSTAN_RETURN_IF_ERROR((*events)->Flush());
 //
-// TensorBoard takes the directory, from `logs` on, as the name of the run, and
-// reads a file while it grows.
+// TensorBoard names the run after the directory, from `logs` on, and reads the
+// file while it grows.
 #pragma once
 
 #include <cstdint>
@@ -26,43 +26,43 @@
 
 namespace capstan {
 
-// Who writes an event file: part of its name.
+// Who writes an event file; becomes part of its name.
 struct EventFileWriter {
-  // What is not a letter, a digit, '.', '-' or '_' becomes '_'.
+  // Characters other than letters, digits, '.', '-' and '_' become '_'.
   std::string host;
   int64_t process = 0;
 };
 
 // Not thread-safe. `files` and `clock` must outlive it.
 //
-// The methods that add something keep it in memory and write when that is more
-// than 64 KiB; Flush writes it at once. What they add has the time of the call.
-// Their errors are those of FileSystem and name the file; after one the file
-// is lost (see WritableFile) and every further write fails.
+// The methods that add something buffer it and write once the buffer exceeds 64
+// KiB; Flush writes immediately. Each entry has the time of the call. Errors
+// are those of FileSystem and name the file; after an error the file is lost
+// (see WritableFile) and every further write fails.
 class EventFile {
  public:
-  // Creates a file in `directory`, which is made if it is missing, with those
-  // above it. Its name is events.out.tfevents.SECONDS.HOST.PROCESS.N, where N
-  // is the first number that is not taken: no file is ever added to. Readable
-  // for its owner alone, as all files of FileSystem.
+  // Creates a file in `directory`, which is created with its parents if
+  // missing. The name is events.out.tfevents.SECONDS.HOST.PROCESS.N, where N is
+  // the first number that is free: an existing file is never appended to. Only
+  // the owner can read it, as with all files of FileSystem.
   static absl::StatusOr<std::unique_ptr<EventFile>> Create(
       FileSystem& files, std::string_view directory, const Clock& clock,
       const EventFileWriter& writer);
 
-  // Writes what is in memory, ignoring errors: Flush first to see them.
+  // Writes the buffer, ignoring errors: call Flush first to see them.
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
-  // The run goes on from `step` on, which it has been at before, maybe in other
-  // files: TensorBoard drops what it has of that and later steps. (Of all tags,
-  // so they should count the same.)
+  // The run resumes at `step`, which it has reached before, maybe in other
+  // files: TensorBoard drops that step and later ones from them. This affects
+  // all tags, so all should use the same step count.
   absl::Status Restart(int64_t step);
 
   // A point of the curve `tag`. TensorBoard keeps single precision.
   absl::Status Scalar(std::string_view tag, int64_t step, double value);
 
-  // How values are spread at `step`; see SpreadOf for what is not finite.
+  // The distribution of values at `step`; see SpreadOf for non-finite values.
   absl::Status Histogram(std::string_view tag, int64_t step,
                          std::span<const float> values);
   absl::Status Histogram(std::string_view tag, int64_t step,
@@ -71,18 +71,18 @@ class EventFile {
   // Text in Markdown.
   absl::Status Text(std::string_view tag, int64_t step, std::string_view text);
 
-  // The hyperparameters that the run is started with and the scalars that it
-  // is judged by, for the table of TensorBoard's HPARAMS page. Once for each
-  // run; EndHParams says how the run ended.
+  // The hyperparameters that the run is started with and the scalars that it is
+  // judged by, for the table on TensorBoard's HPARAMS page. Call once per run;
+  // EndHParams says how the run ended.
   absl::Status HParams(const std::map<std::string, HParamValue>& hparams,
                        std::span<const HParamMetric> metrics);
   absl::Status EndHParams(HParamsOutcome end);
 
-  // Writes what is in memory, for readers to see. Not durable: curves are not
-  // worth waiting for the disk.
+  // Writes the buffer so that readers see it. Not durable: curves are not worth
+  // waiting for the disk.
   absl::Status Flush();
 
-  // The file, as a path of `files`.
+  // The file's path in `files`.
   const std::string& path() const { return path_; }
 
  private:
@@ -95,7 +95,7 @@ class EventFile {
   const std::string path_;
   const Clock& clock_;
   const std::unique_ptr<WritableFile> file_;
-  std::string buffer_;  // records, not written yet
+  std::string buffer_;  // records not yet written
 };
 
 // Adds `data` to `buffer` as a TFRecord: u64 length, u32 masked CRC-32C of the

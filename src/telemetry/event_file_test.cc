@@ -45,7 +45,7 @@ class EventFileTest : public ::testing::Test {
     return ReadFile(files_, path, kMostBytes).value_or("(unreadable)");
   }
 
-  // The data of the records of a file, each checked.
+  // The data of a file's records; checks each record.
   std::vector<std::string> Records(const std::string& path) {
     std::vector<std::string> records;
     const std::string content = Content(path);
@@ -65,11 +65,11 @@ class EventFileTest : public ::testing::Test {
     return records;
   }
 
-  SimClock clock_;  // from 1,700,000,000 s on
+  SimClock clock_;  // starts at 1,700,000,000 s
   SimFileSystem files_;
 };
 
-// The golden bytes are what TensorBoard's RecordWriter makes.
+// The golden bytes come from TensorBoard's RecordWriter.
 TEST(AppendRecordTest, Golden) {
   std::string buffer = "before";
   AppendRecord("123456789", buffer);

@@ -1,5 +1,5 @@
-// The golden bytes are what TensorBoard 2.21's own protobuf classes make of
-// the same messages.
+// The golden bytes come from TensorBoard 2.21's own protobuf classes, for the
+// same messages.
 #include "telemetry/event.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string Hex(const std::string& bytes) {
   return absl::BytesToHexString(bytes);
 }
 
-// The event that `value` is written as, at wall time 1.5.
+// The event with `value`, at wall time 1.5, in hex.
 std::string HexEvent(int64_t step, const ProtoWriter& value) {
   return Hex(EncodeSummary(1.5, step, value));
 }

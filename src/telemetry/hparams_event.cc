@@ -42,14 +42,15 @@ ProtoWriter Encode(const HParamValue& value) {
   return ProtoWriter().Double(2, std::get<double>(value));
 }
 
-// `data` is the field of HParamsPluginData that the summary is about.
+// `data` becomes the given field of HParamsPluginData.
 ProtoWriter Summary(std::string_view tag, int field, const ProtoWriter& data) {
   const ProtoWriter content = ProtoWriter().Message(field, data);
   const ProtoWriter plugin =
       ProtoWriter().Text(1, "hparams").Text(2, content.bytes());
   const ProtoWriter metadata = ProtoWriter().Message(1, plugin);
-  // All is in the metadata, but a value without a tensor is passed over: so
-  // no floats, of shape [0], as TensorBoard's own writer has it.
+  // Everything is in the metadata, but readers skip a value without a tensor:
+  // so write an empty float tensor of shape [0], as TensorBoard's own writer
+  // does.
   const ProtoWriter shape = ProtoWriter().Message(2, ProtoWriter());
   const ProtoWriter tensor =
       ProtoWriter().Varint(1, kDtFloat).Message(2, shape);

@@ -1,9 +1,9 @@
-// What a program counts and measures. To be made by a MetricsRegistry, which
-// names them.
+// What a program counts and measures. Create metrics through a MetricsRegistry,
+// which names them.
 //
-// Thread-safe and without locks: each change is an atomic addition or two, so
-// that they may stand in the hottest loop. Changes of one thread may be seen in
-// another order by others.
+// Thread-safe, without locks: a change is one or two atomic additions, cheap
+// enough for the hottest loop. Other threads may see one thread's changes in
+// another order.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace capstan {
 
-// Something that only grows, such as the requests served.
+// A value that only grows, such as the number of requests served.
 class Counter {
  public:
   Counter() = default;
@@ -31,7 +31,7 @@ class Counter {
   std::atomic<uint64_t> value_ = 0;
 };
 
-// Something that goes up and down, such as the connections that are open.
+// A value that goes up and down, such as the number of open connections.
 class Gauge {
  public:
   Gauge() = default;
@@ -50,22 +50,22 @@ class Gauge {
   static_assert(std::atomic<double>::is_always_lock_free);
 };
 
-// How often something had about which size, such as the time of a request.
+// The distribution of a measured value, such as request time.
 class Histogram {
  public:
-  // A bucket for each of `bounds`, which ascend and are finite, and one for
-  // what is above the last.
+  // One bucket for each of `bounds`, which must be finite and ascending, and
+  // one for values above the last bound.
   explicit Histogram(std::span<const double> bounds);
   Histogram(const Histogram&) = delete;
   Histogram& operator=(const Histogram&) = delete;
 
   // Counts `value` in the first bucket whose bound is not below it. NaN counts
-  // as above all bounds and is left out of the sum, which it would spoil.
+  // as above all bounds and is left out of the sum, which it would ruin.
   void Observe(double value);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // How many values are in each bucket, the last for those above all bounds.
-  // Of values that are observed meanwhile some may be missing, here or in the
+  // The number of values in each bucket; the last is for values above all
+  // bounds. Values that are observed concurrently may be missing here or in the
   // sum.
   std::vector<uint64_t> counts() const;
   double sum() const { return sum_.value(); }

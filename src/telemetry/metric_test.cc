@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Runs `work` many times on each of several threads.
+// Runs `work` `times` times on each of several threads.
 template <typename Work>
 void OnThreads(int threads, int times, const Work& work) {
   std::vector<std::jthread> running;

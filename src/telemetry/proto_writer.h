@@ -1,6 +1,6 @@
-// The encoding of protocol buffers, as far as event files need it: written by
-// hand, since this layer does not see protobuf and the messages are few. Who
-// calls it knows the fields' numbers; event.cc and hparams_event.cc list them.
+// The protocol buffer encoding, as far as event files need it: handwritten,
+// since this layer does not see protobuf and the messages are few. Callers know
+// the field numbers; event.cc and hparams_event.cc list them.
 // docs: https://protobuf.dev/programming-guides/encoding/
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace capstan {
 
-// The lowest byte first, whatever the machine's order.
+// Little-endian, regardless of the machine's byte order.
 template <typename Unsigned>
 void AppendLittleEndian(std::string& bytes, Unsigned value) {
   for (size_t i = 0; i < sizeof(value); ++i) {
@@ -20,8 +20,8 @@ void AppendLittleEndian(std::string& bytes, Unsigned value) {
   }
 }
 
-// Appends fields to a message. Every field that is asked for is written, also
-// if it is 0 or empty. Not thread-safe.
+// Appends fields to a message. Every field passed is written, even if it is 0
+// or empty. Not thread-safe.
 class ProtoWriter {
  public:
   // int64, int32, uint64, bool and enums. A negative number takes ten bytes.
@@ -31,7 +31,7 @@ class ProtoWriter {
   ProtoWriter& Float(int field, float value);
   // string and bytes.
   ProtoWriter& Text(int field, std::string_view value);
-  // A message in this one.
+  // A nested message.
   ProtoWriter& Message(int field, const ProtoWriter& message);
   // repeated double [packed = true].
   ProtoWriter& PackedDoubles(int field, std::span<const double> values);

@@ -15,7 +15,7 @@ std::string Bytes(std::initializer_list<int> values) {
   return bytes;
 }
 
-// The two examples of the format's specification.
+// The two examples from the specification.
 TEST(ProtoWriterTest, AsInTheSpecification) {
   EXPECT_EQ(ProtoWriter().Varint(1, 150).bytes(), Bytes({0x08, 0x96, 0x01}));
   EXPECT_EQ(ProtoWriter().Text(2, "testing").bytes(),
@@ -34,7 +34,7 @@ TEST(ProtoWriterTest, Varints) {
   EXPECT_EQ(
       ProtoWriter().Varint(1, std::numeric_limits<int64_t>::min()).bytes(),
       Bytes({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}));
-  // A field's number above 15 takes a second byte too.
+  // A field number above 15 takes a second byte.
   EXPECT_EQ(ProtoWriter().Varint(16, 1).bytes(), Bytes({0x80, 0x01, 0x01}));
 }
 

@@ -1,5 +1,5 @@
-// Of prometheus-cpp this uses the rules for names and the writer of the text.
-// Its own metrics are not used: a histogram of it takes a lock for each value.
+// From prometheus-cpp this uses the naming rules and the text serializer. Its
+// metrics are not used: its histogram takes a lock for each value.
 #include "telemetry/registry.h"
 
 #include <prometheus/check_names.h>
@@ -169,7 +169,7 @@ std::string MetricsRegistry::ToText() const {
     if (families.empty() || families.back().name != sample.name) {
       prometheus::MetricFamily& family = families.emplace_back();
       family.name = sample.name;
-      // The library escapes the values of labels, but not this.
+      // The library escapes label values, but not help texts.
       family.help =
           absl::StrReplaceAll(sample.help, {{"\\", "\\\\"}, {"\n", "\\n"}});
       family.type = TypeOf(sample.kind);

@@ -1,4 +1,4 @@
-// The metrics of a program, by name, for people and for machines.
+// The metrics of a program, by name, for people and for programs.
 //
 //   MetricsRegistry registry;
 //   Counter& pulls = registry.AddCounter("capstan_pulls_total",
@@ -21,18 +21,18 @@
 
 namespace capstan {
 
-// What tells metrics of one name apart. Names are as Prometheus wants them:
-// [a-zA-Z_][a-zA-Z0-9_]*, not beginning with "__", and not "le" for a
-// histogram. Values are any text.
+// Labels distinguish metrics that have the same name. Label names follow
+// Prometheus: [a-zA-Z_][a-zA-Z0-9_]*, not beginning with "__", and not "le" for
+// a histogram. Values are any text.
 using MetricLabels = std::map<std::string, std::string>;
 
 enum class MetricKind : uint8_t { kCounter, kGauge, kHistogram };
 
-// What a metric was at one moment.
+// The state of a metric at one moment.
 struct MetricSample {
   struct Bucket {
     double bound = 0;    // infinity for the last
-    uint64_t count = 0;  // of values up to the bound, so the last counts all
+    uint64_t count = 0;  // cumulative: of all values up to the bound
   };
 
   std::string name;
@@ -44,22 +44,22 @@ struct MetricSample {
 };
 
 // Thread-safe. Adding and reading take a lock; changing a metric does not, so
-// keep the reference and do not look it up each time.
+// keep the reference instead of looking it up each time.
 class MetricsRegistry {
  public:
   MetricsRegistry() = default;
   MetricsRegistry(const MetricsRegistry&) = delete;
   MetricsRegistry& operator=(const MetricsRegistry&) = delete;
 
-  // The metric of that name and those labels, which is made if there is none.
-  // It lives as long as the registry. `help` is one sentence for people; the
-  // first that a name is given stays.
+  // Returns the metric with that name and those labels, creating it if
+  // necessary. It lives as long as the registry. `help` is one sentence for
+  // people; the first one given for a name stays.
   //
-  // Names are part of the program, so a wrong one is a mistake in it and aborts
-  // the process with a message: a name that is not
-  // [a-zA-Z_:][a-zA-Z0-9_:]*, or that begins with "__"; a label's name against
-  // the rule above; a name that another kind has; bounds that do not ascend,
-  // are not finite or differ from those that the name has.
+  // Names are part of the program, so a wrong one is a bug and aborts the
+  // process with a message: a name that is not [a-zA-Z_:][a-zA-Z0-9_:]*, or
+  // that begins with "__"; a label name that breaks the rule above; a name
+  // already used for another kind of metric; bounds that do not ascend, are not
+  // finite or differ from those registered under the name.
   Counter& AddCounter(std::string_view name, std::string_view help,
                       const MetricLabels& labels = {});
   Gauge& AddGauge(std::string_view name, std::string_view help,
@@ -85,13 +85,13 @@ class MetricsRegistry {
     std::map<MetricLabels, Metric> metrics;
   };
 
-  // With mutex_ held: the family, which is made if there is none.
+  // The family, created if necessary. mutex_ must be held.
   Family& FamilyOf(std::string_view name, std::string_view help,
                    MetricKind kind, const MetricLabels& labels,
                    std::span<const double> bounds);
 
   mutable std::mutex mutex_;
-  // Guarded by mutex_, but for what is in the metrics.
+  // Guarded by mutex_, except the contents of the metrics.
   std::map<std::string, Family, std::less<>> families_;
 };
 

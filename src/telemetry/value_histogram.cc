@@ -24,7 +24,7 @@ ValueHistogram Spread(std::span<const Value> values, size_t buckets) {
   ValueHistogram result;
   Measure(values, result);
   if (result.count == 0) return result;
-  // Halved, since the difference of two doubles may be too large for one.
+  // Halved, since the difference of two doubles may overflow.
   const double half_width = result.max / 2 - result.min / 2;
   if (half_width == 0 || buckets <= 1) {
     result.limits = {result.max};
@@ -40,7 +40,8 @@ ValueHistogram Spread(std::span<const Value> values, size_t buckets) {
   result.counts.resize(buckets);
   for (const Value value : values) {
     if (!std::isfinite(value)) continue;
-    // By the limits themselves, so that rounding cannot make the two disagree.
+    // Searches the limits themselves, so that rounding cannot make counts and
+    // limits disagree.
     const auto limit = std::lower_bound(result.limits.begin(),
                                         result.limits.end() - 1, double{value});
     result.counts[static_cast<size_t>(limit - result.limits.begin())] += 1;
@@ -68,8 +69,9 @@ ValueHistogram SpreadOf(const Histogram& histogram) {
   result.sum = histogram.sum();
   for (auto count = first; count < last; ++count) {
     const auto i = static_cast<size_t>(count - counts.begin());
-    // What is above all bounds is shown at the last, as it has no end; what is
-    // below all of them from 0 on, as most of what is measured is positive.
+    // Values above all bounds are shown at the last bound, since their bucket
+    // has no end; the lowest bucket is shown as starting at 0, since most
+    // measurements are positive.
     const double upper =
         bounds.empty() ? 0 : bounds[std::min(i, bounds.size() - 1)];
     const double lower = i == 0 ? std::min(0.0, upper) : bounds[i - 1];

@@ -13,7 +13,8 @@ namespace {
 // Both return null if there is no memory.
 
 std::byte* AllocateFromHeap(size_t size, Fill fill) {
-  // aligned_alloc wants a multiple of the alignment; kLarge bounds the sum.
+  // aligned_alloc requires a multiple of the alignment; size < kLarge, so the
+  // sum cannot overflow.
   size_t padded = (size + Buffer::kAlignment - 1) & ~(Buffer::kAlignment - 1);
   void* memory = std::aligned_alloc(Buffer::kAlignment, padded);
   if (memory != nullptr && fill == Fill::kZero) std::memset(memory, 0, padded);
@@ -24,7 +25,7 @@ std::byte* AllocateFromKernel(size_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  // Advice only: a kernel without huge pages refuses, and nothing is lost.
+  // Only a hint: a kernel without huge pages refuses, and nothing is lost.
   (void)madvise(memory, size, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
 }

@@ -1,5 +1,5 @@
-// Memory for elements: owned, 64-byte aligned, so that vector loads and cache
-// lines never straddle its start.
+// Memory for elements: owned and 64-byte aligned, so that vector loads and
+// cache lines never straddle its start.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace capstan {
 
-// What new memory holds.
+// The initial content of new memory.
 enum class Fill {
-  kNone,  // Nothing in particular: it will be overwritten.
+  kNone,  // Uninitialized: it will be overwritten.
   kZero,
 };
 
-// Owns a block of memory and frees it. Move-only; a moved-from Buffer is
-// empty. Thread-safety: as std::vector.
+// Owns a block of memory and frees it. Move-only; a moved-from Buffer is empty.
+// As thread-safe as std::vector.
 class Buffer {
  public:
   static constexpr size_t kAlignment = 64;
-  // From this size on memory comes straight from the kernel, in huge pages
-  // where it has them: filling a fresh 64 MiB takes a quarter of the time
-  // (28 ms against 6.5 ms, measured on the 2-core machine), and zeroes are
-  // free. Below it the heap is faster, as it reuses what was freed.
+  // From this size on, memory comes straight from the kernel, in huge pages
+  // where available: filling a fresh 64 MiB takes a quarter of the time (6.5 ms
+  // instead of 28 ms, measured on the 2-core machine), and zeroing is free.
+  // Below this size the heap is faster, since it reuses freed memory.
   static constexpr size_t kLarge = size_t{4} << 20;
 
-  // A block of `size` bytes. Any size may be asked for: one that cannot be
-  // had gives kResourceExhausted with the number of bytes.
+  // A block of `size` bytes. Any size may be requested: one that cannot be
+  // allocated gives kResourceExhausted with the number of bytes.
   static absl::StatusOr<Buffer> Allocate(size_t size, Fill fill);
 
   // An empty block: size 0, data null.

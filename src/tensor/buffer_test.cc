@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Around a cache line, a page and the switch to the kernel's memory.
+// Sizes around a cache line, a page and the switch to kernel memory.
 const size_t kSizes[] = {1,
                          63,
                          64,
@@ -83,7 +83,7 @@ TEST(BufferTest, MovesAndLeavesNothingBehind) {
     EXPECT_EQ(second.data(), data);
     EXPECT_EQ(first.data(), nullptr);
     EXPECT_EQ(first.size(), 0u);
-    // Over one of the other kind: each is freed as it was allocated.
+    // Replaces one of the other kind: each must be freed as it was allocated.
     Buffer third =
         Buffer::Allocate(Buffer::kLarge + 100 - size, Fill::kNone).value();
     third = std::move(second);

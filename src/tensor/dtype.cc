@@ -54,7 +54,7 @@ absl::StatusOr<DType> ParseDType(std::string_view name) {
   auto append_name = [](std::string* out, DType dtype) {
     out->append(NameOf(dtype));
   };
-  // A file may hold anything under this name: show the start of it at most.
+  // A file may have anything here: show only the beginning.
   constexpr size_t kShown = 32;
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown element type \"", std::string(name.substr(0, kShown)),

@@ -8,8 +8,8 @@
 namespace capstan {
 namespace {
 
-// The codes are on the wire and in checkpoints: this test may gain lines, but
-// none of those here may ever change.
+// The codes are on the wire and in checkpoints: lines may be added to this
+// test, but the existing ones must never change.
 TEST(DTypeTest, CodesNamesAndSizesAreFixed) {
   struct Row {
     DType dtype;
@@ -34,7 +34,7 @@ TEST(DTypeTest, CodesNamesAndSizesAreFixed) {
 template <Element T>
 void ExpectFits() {
   EXPECT_EQ(SizeOf(DTypeOf<T>()), sizeof(T));
-  // CheckValues takes the size for the alignment.
+  // CheckValues uses the size as the alignment.
   EXPECT_EQ(SizeOf(DTypeOf<T>()), alignof(T));
   static_assert(std::is_trivially_copyable_v<T>);
 }
@@ -67,7 +67,7 @@ TEST(DTypeTest, OtherCodesAreRefused) {
     bool known = code >= 1 && code <= kAllDTypes.size();
     ASSERT_EQ(DTypeFromCode(code).ok(), known) << code;
   }
-  // A code that is f32 once narrowed to 8, 16 or 32 bits.
+  // Codes that become f32 when narrowed to 8, 16 or 32 bits.
   for (uint64_t code : {0x1'01ull, 0x1'0001ull, 0x1'0000'0001ull, ~0ull}) {
     EXPECT_EQ(DTypeFromCode(code).status().code(),
               absl::StatusCode::kInvalidArgument);

@@ -1,6 +1,6 @@
-// The conversions of Float16 and BFloat16, with integers alone: the result is
-// the same on every machine, whatever its rounding mode. It is also, bit by
-// bit, what the F16C instructions give, so that a kernel may use those.
+// The conversions of Float16 and BFloat16, using integers only: the result is
+// the same on every machine, regardless of its rounding mode. It also matches
+// the F16C instructions bit for bit, so a kernel may use those.
 #include <bit>
 
 #include "capstan/tensor.h"
@@ -9,7 +9,7 @@ namespace capstan {
 namespace {
 
 constexpr uint32_t kSign = 0x8000'0000;
-constexpr uint32_t kInfinity = 0x7f80'0000;  // as a float, and below as halves
+constexpr uint32_t kInfinity = 0x7f80'0000;  // as a float; below, as halves
 constexpr uint32_t kFraction = 0x007f'ffff;
 constexpr uint32_t kHalfInfinity = 0x7c00;
 constexpr uint32_t kHalfQuiet = 0x0200;
@@ -22,7 +22,7 @@ constexpr uint32_t RoundShift(uint32_t value, int shift) {
   return (value + (half - 1) + odd) >> shift;
 }
 
-// The half of the positive float `magnitude`.
+// The half for the positive float `magnitude`.
 constexpr uint32_t HalfOf(uint32_t magnitude) {
   constexpr uint32_t kSmallestNormal = 0x3880'0000;    // 2^-14
   constexpr uint32_t kHalfSmallest = 0x3300'0000;      // 2^-25: rounds to 0
@@ -34,14 +34,14 @@ constexpr uint32_t HalfOf(uint32_t magnitude) {
   if (magnitude >= kRoundsToInfinity) return kHalfInfinity;
   if (magnitude >= kSmallestNormal) return RoundShift(magnitude - kRebias, 13);
   if (magnitude <= kHalfSmallest) return 0;
-  // A subnormal half counts in units of 2^-24; a float of exponent e counts
-  // in units of 2^(e - 150).
+  // A subnormal half is a multiple of 2^-24; a float of exponent e is a
+  // multiple of 2^(e - 150).
   uint32_t exponent = magnitude >> 23;
   uint32_t significand = (magnitude & kFraction) | (kFraction + 1);
   return RoundShift(significand, static_cast<int>(126 - exponent));
 }
 
-// The float of the positive half `magnitude`.
+// The float for the positive half `magnitude`.
 constexpr uint32_t FloatOf(uint32_t magnitude) {
   uint32_t fraction = magnitude & 0x3ff;
   uint32_t exponent = magnitude >> 10;
@@ -51,8 +51,8 @@ constexpr uint32_t FloatOf(uint32_t magnitude) {
   }
   if (exponent != 0) return (magnitude << 13) + ((127 - 15) << 23);
   if (fraction == 0) return 0;
-  // Subnormal: shift the leading one up to where it is implied.
-  int shift = std::countl_zero(fraction) - 21;  // to bit 10
+  // Subnormal: shift the leading 1 up to where it is implied.
+  int shift = std::countl_zero(fraction) - 21;  // puts it at bit 10
   uint32_t normalized = (fraction << shift) & 0x3ff;
   return ((113 - static_cast<uint32_t>(shift)) << 23) | (normalized << 13);
 }

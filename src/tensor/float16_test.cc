@@ -27,7 +27,7 @@ Half HalfFromBits(uint32_t bits) {
   return half;
 }
 
-// A format by its definition, in double arithmetic that is exact for it.
+// A format by its definition, computed in double, which is exact for it.
 struct Format {
   int fraction_bits;
   int bias;
@@ -46,18 +46,18 @@ struct Format {
     return bits >> 15 ? -value : value;
   }
 
-  // The bits nearest to `value`, which is no NaN; of two, the even ones.
+  // The bits nearest to `value`, which must not be NaN; ties go to even.
   uint32_t Encode(double value) const {
     uint32_t sign = std::signbit(value) ? 0x8000 : 0;
     double magnitude = std::fabs(value);
-    // The magnitudes ascend with the bits: halve the interval.
+    // The magnitudes ascend with the bits: bisect.
     uint32_t low = 0;
     uint32_t high = infinity;
     while (high - low > 1) {
       uint32_t middle = (low + high) / 2;
       (Decode(middle) <= magnitude ? low : high) = middle;
     }
-    // For rounding, infinity stands where the next number would be.
+    // For rounding, infinity takes the place of the next number.
     double above = high == infinity ? std::ldexp(1.0, bias + 1) : Decode(high);
     double to_low = magnitude - Decode(low);
     double to_high = above - magnitude;
@@ -76,7 +76,7 @@ void ExpectExactToFloatAndBack(const Format& format) {
     float value = static_cast<float>(half);
     if (format.IsNan(bits)) {
       ASSERT_TRUE(std::isnan(value)) << bits;
-      // Quiet, and otherwise unchanged.
+      // Made quiet, otherwise unchanged.
       uint32_t quiet = bits | (1u << (format.fraction_bits - 1));
       ASSERT_EQ(Half(value).bits, quiet) << bits;
       continue;
@@ -100,7 +100,8 @@ void ExpectRoundsAs(const Format& format, float value) {
   ASSERT_EQ(Half(value).bits, format.Encode(value)) << std::hexfloat << value;
 }
 
-// Where rounding changes: the middle between neighbours and the floats beside.
+// Where rounding changes: the midpoints between neighbours, and the adjacent
+// floats.
 template <typename Half>
 void ExpectRoundsToNearestEven(const Format& format) {
   for (uint32_t bits = 0; bits + 1 < format.infinity; ++bits) {
@@ -163,7 +164,7 @@ TEST(BFloat16Test, KnownValues) {
   EXPECT_EQ(BFloat16(FromBits(0x7f7f'7fff)).bits, 0x7f7f);
   EXPECT_EQ(BFloat16(FromBits(0x0000'8001)).bits, 0x0001);
   // The payload is in the bits that are cut off: it must not become infinity,
-  // nor all ones become a negative zero.
+  // and all ones must not become a negative zero.
   EXPECT_EQ(BFloat16(FromBits(0x7f80'0001)).bits, 0x7fc0);
   EXPECT_EQ(BFloat16(FromBits(0x7fff'ffff)).bits, 0x7fff);
 }
@@ -185,7 +186,7 @@ __attribute__((target("f16c"))) float HardwareFloat(uint16_t bits) {
 }
 
 TEST(Float16Test, MatchesTheInstructionsBitByBit) {
-  // Every processor with AVX2 has F16C, which not all compilers can ask for.
+  // Every processor with AVX2 has F16C, which not all compilers can test for.
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no F16C";
   for (uint32_t bits = 0; bits < 65'536; ++bits) {
     Float16 half = HalfFromBits<Float16>(bits);

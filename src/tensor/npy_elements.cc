@@ -19,7 +19,7 @@ uint16_t Swapped(uint16_t x) { return __builtin_bswap16(x); }
 uint32_t Swapped(uint32_t x) { return __builtin_bswap32(x); }
 uint64_t Swapped(uint64_t x) { return __builtin_bswap64(x); }
 
-// `Stored` is the type in the file, `Bits` an unsigned one of its size.
+// `Stored` is the type in the file, `Bits` an unsigned type of the same size.
 template <typename Stored, typename Bits, typename Held>
 void DecodeAs(bool big_endian, Bytes from, MutableBytes to) {
   const size_t count = from.size() / sizeof(Stored);
@@ -32,11 +32,11 @@ void DecodeAs(bool big_endian, Bytes from, MutableBytes to) {
   }
 }
 
-// Copies elements of kSize bytes from Fortran's order to C's.
+// Copies elements of kSize bytes from Fortran order to C order.
 template <size_t kSize>
 void ReorderAs(const Shape& shape, Bytes from, MutableBytes to) {
   const int last = shape.rank() - 1;
-  // How far apart neighbours along an axis are in the file, in elements.
+  // The distance in the file, in elements, between neighbours along each axis.
   std::array<size_t, Shape::kMaxRank> strides = {1};
   for (int axis = 1; axis <= last; ++axis) {
     const auto before = static_cast<size_t>(axis - 1);
@@ -53,7 +53,7 @@ void ReorderAs(const Shape& shape, Bytes from, MutableBytes to) {
     for (int64_t i = 0; i < shape[last]; ++i, in += step, out += kSize) {
       std::memcpy(out, in, kSize);
     }
-    // The next index of all axes but the last.
+    // Advance the index of all axes but the last.
     for (int axis = last - 1; axis >= 0; --axis) {
       const auto at = static_cast<size_t>(axis);
       row += strides.at(at) * kSize;

@@ -1,5 +1,5 @@
-// The elements of a .npy file, as Capstan holds them: in the machine's byte
-// order, integers of other widths as wider ones, row by row.
+// Converts the elements of a .npy file to Capstan's form: the machine's byte
+// order, integers of unsupported widths widened, row by row.
 // Thread-safe: pure functions.
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace capstan {
 
-// Whether elements are stored as they are held, whatever their order.
+// Whether the stored elements need no conversion, apart from their order.
 bool IsPlain(const NpyHeader& header);
 
-// Whole elements, one after the other: `from` is as many times
-// header.stored_size as `to` is SizeOf(header.dtype).
+// Converts whole elements, one after the other: `from` has header.stored_size
+// bytes for each element, and `to` SizeOf(header.dtype) bytes.
 void DecodeNpy(const NpyHeader& header, Bytes from, MutableBytes to);
 
-// The tensor of all the elements, StoredBytes(header) of them. As little as
-// possible is copied: nothing of what a little-endian machine has saved in C
-// order. ResourceExhausted, for what there is no memory for.
+// The tensor of all elements; `stored` holds StoredBytes(header) bytes. Copies
+// as little as possible: nothing if a little-endian machine saved the file in C
+// order. ResourceExhausted if there is not enough memory.
 absl::StatusOr<Tensor> MakeNpyTensor(const NpyHeader& header, Buffer stored);
 
 }  // namespace capstan

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// What a file with this header and these elements holds.
+// The tensor of a file with this header and these elements.
 Tensor Decoded(const std::string& descr, const std::string& shape,
                std::string_view elements, const std::string& fortran) {
   const std::string dict = "{'descr': '" + descr +
@@ -48,7 +48,7 @@ void ExpectValues(const std::string& descr, std::string_view elements,
       << descr;
 }
 
-// As numpy.array([...], dtype).tobytes() has them.
+// The bytes are those of numpy.array([...], dtype).tobytes().
 TEST(NpyElementsTest, TypesOfOtherWidthsAreWidened) {
   ExpectValues<int32_t>("|i1", "\x7f\x80", {127, -128});
   ExpectValues<int32_t>("<i2", "\xfe\xff\xff\x7f", {-2, 32767});
@@ -75,8 +75,8 @@ TEST(NpyElementsTest, NativeOrderIsLittleEndian) {
   ExpectValues<int32_t>("=i4", {"\x05\0\0\0", 4}, {5});
 }
 
-// Element [i, j, k] of numpy.arange(24).reshape(2, 3, 4, order='F') is
-// i + 2 j + 6 k, and of each size.
+// Element [i, j, k] of numpy.arange(24).reshape(2, 3, 4, order='F') is i + 2 j
+// + 6 k, for every element size.
 TEST(NpyElementsTest, FortranOrderBecomesCOrder) {
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < 2; ++i) {

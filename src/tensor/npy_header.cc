@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// The types that can be read, without their byte order, and as which.
+// The types that can be read, without their byte order, and how they are held.
 struct StoredType {
   absl::string_view name;
   DType dtype;
@@ -42,12 +42,12 @@ size_t ByteAt(std::string_view text, size_t at) {
   return static_cast<uint8_t>(text[at]);
 }
 
-// Of all before the dict: the first version has fewer bytes for its length.
+// The size of everything before the dict: version 1 has a shorter length field.
 size_t PrefixSize(std::string_view start) {
   return ByteAt(start, 6) == 1 ? 10 : kNpyStart;
 }
 
-// What follows `'key':` in the dict.
+// The text after `'key':` in the dict.
 absl::StatusOr<std::string_view> ValueOf(std::string_view dict,
                                          absl::string_view key) {
   const size_t at = dict.find(absl::StrCat("'", key, "'"));
@@ -60,7 +60,7 @@ absl::StatusOr<std::string_view> ValueOf(std::string_view dict,
   return blank == rest.npos ? std::string_view() : rest.substr(blank);
 }
 
-// Puts the type of the elements into `header`.
+// Sets the element type in `header`.
 absl::Status ReadType(std::string_view dict, NpyHeader& header) {
   const absl::StatusOr<std::string_view> value = ValueOf(dict, "descr");
   CAPSTAN_RETURN_IF_ERROR(value.status());
@@ -166,7 +166,7 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
   header.shape = *shape;
   const absl::StatusOr<bool> fortran = IsFortranOrder(dict);
   CAPSTAN_RETURN_IF_ERROR(fortran.status());
-  // With one axis the orders are the same.
+  // With one axis both orders are the same.
   header.fortran_order = *fortran && shape->rank() > 1;
   return header;
 }
@@ -193,7 +193,7 @@ std::string EncodeNpyHeader(DType dtype, const Shape& shape) {
   for (const auto& [name, held] : kTypes) {
     if (held != dtype) continue;
     type = absl::StrCat(SizeOf(dtype) == 1 ? "|" : "<", name);
-    break;  // the first one is as wide
+    break;  // the first entry has the dtype's own width
   }
   std::string text = absl::StrCat(
       "{'descr': '", type, "', 'fortran_order': False, 'shape': (",

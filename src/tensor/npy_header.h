@@ -1,5 +1,5 @@
 // The header of a .npy file (numpy.lib.format): "\x93NUMPY", two bytes of
-// version, the length of a Python dict, and that:
+// version, the length of a Python dict, and the dict:
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 //
@@ -17,42 +17,42 @@
 
 namespace capstan {
 
-// So many bytes of a file say how long its header is.
+// The first bytes of a file, which give the header's length.
 inline constexpr size_t kNpyStart = 12;
-// No header is longer: more than NumPy writes for any plain array.
+// The longest header accepted: more than NumPy writes for any plain array.
 inline constexpr size_t kMaxNpyHeader = kNpyStart + (size_t{64} << 10);
 
 struct NpyHeader {
-  DType dtype = DType::kF32;  // as which the elements are held
+  DType dtype = DType::kF32;  // in memory
   Shape shape;
-  size_t size = 0;  // of all that is before the elements
+  size_t size = 0;  // bytes before the elements
 
-  // How they are stored; npy_elements.h decodes them.
-  size_t stored_size = 4;      // bytes of one; of dtype, or fewer
-  bool is_signed = true;       // if it is an integer
-  bool big_endian = false;     // and of more than a byte
-  bool fortran_order = false;  // column by column, and that matters
+  // How elements are stored in the file; npy_elements.h decodes them.
+  size_t stored_size = 4;      // bytes per element; of dtype, or fewer
+  bool is_signed = true;       // for integers
+  bool big_endian = false;     // for elements wider than a byte
+  bool fortran_order = false;  // column-major, where that matters
 };
 
-// How many bytes follow the header.
+// The number of bytes after the header.
 size_t StoredBytes(const NpyHeader& header);
 
-// NpyHeader::size of the file whose first kNpyStart bytes, or more, are
-// `start`. DataLoss if it is no such file.
+// NpyHeader::size of the file that begins with `start`, which has at least
+// kNpyStart bytes. DataLoss if it is not a .npy file.
 absl::StatusOr<size_t> NpyHeaderSize(std::string_view start);
 
-// What the header says with which `start` begins. DataLoss for one that is
-// damaged or cut short; InvalidArgument, saying what to do about it, for
-// elements of a type that Capstan does not read.
+// Parses the header at the beginning of `start`. DataLoss if it is damaged or
+// truncated; InvalidArgument, saying what to do, for element types that Capstan
+// does not read.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start);
 
-// As ParseNpyHeader, of a file of which `read` fills a buffer with the next
-// bytes, fewer only at the end; it is left behind the header. Errors of `read`
-// are passed on.
+// ParseNpyHeader for a file: `read` fills a buffer with the next bytes, fewer
+// only at the end. Leaves the file positioned after the header. Errors of
+// `read` are passed on.
 absl::StatusOr<NpyHeader> ReadNpyHeader(
     const std::function<absl::StatusOr<size_t>(MutableBytes)>& read);
 
-// A header of version 1.0. NumPy has no bf16, so that there is none for it.
+// A header of version 1.0. NumPy has no bf16, so neither does this.
 std::string EncodeNpyHeader(DType dtype, const Shape& shape);
 
 }  // namespace capstan

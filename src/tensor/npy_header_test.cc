@@ -126,7 +126,7 @@ TEST(NpyHeaderTest, SaysHowTheElementsAreStored) {
   EXPECT_TRUE(big.fortran_order);
   const NpyHeader small = parsed(Dict("'>u1'", "(3,)", "True"));
   EXPECT_FALSE(small.big_endian);
-  // With one axis there is only one order.
+  // With one axis both orders are the same.
   EXPECT_FALSE(small.fortran_order);
   EXPECT_THAT(Refused(Header(Dict("'<f4'", "(3,)", "1"))),
               HasSubstr("order in the header is malformed"));

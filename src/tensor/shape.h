@@ -1,7 +1,7 @@
 // Shapes whose dims come from a peer or a file: checked, without exceptions.
-// The class is public, in capstan/tensor.h. This is the one place where the
-// product of dims is checked for overflow; ByteSize of a Shape that exists
-// needs no check.
+// The class is public, in capstan/tensor.h. This is the only place that checks
+// the product of dims for overflow; ByteSize of an existing Shape needs no
+// check.
 // Thread-safe: pure functions.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace capstan {
 
-// OK if `dims` make a Shape: at most Shape::kMaxRank of them, none negative,
-// and the product of those that are not 0 at most Shape::kMaxElements. (An
-// axis of 0 hides no overflow: the size of a row has to fit as well.) Else
-// kInvalidArgument, naming the dims.
+// OK if `dims` make a valid Shape: at most Shape::kMaxRank of them, none
+// negative, and the product of the non-zero ones at most Shape::kMaxElements.
+// (A dim of 0 does not hide overflow: the size of a row has to fit as well.)
+// Otherwise kInvalidArgument, naming the dims.
 absl::Status CheckDims(std::span<const int64_t> dims);
 
 // The Shape of `dims`, or the error of CheckDims. Allocates nothing.

@@ -60,14 +60,14 @@ TEST(ShapeTest, ComparesRankAndDims) {
 }
 
 TEST(ShapeTest, ProductsThatWrapAreRefused) {
-  // 4194305^3 is 12582915 modulo 2^64: small, and wrong.
+  // 4194305^3 is 12582915 modulo 2^64: small, but wrong.
   EXPECT_EQ(CodeOfShape({4194305, 4194305, 4194305}),
             absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(MakeShape(Dims{int64_t{1} << 32, int64_t{1} << 32}).ok());
   EXPECT_FALSE(MakeShape(Dims{INT64_MAX, INT64_MAX}).ok());
   EXPECT_FALSE(MakeShape(Dims{INT64_MAX}).ok());
   EXPECT_FALSE(MakeShape(Dims(8, INT64_MAX)).ok());
-  // The elements fit, their bytes would not.
+  // The elements fit, but their bytes do not.
   EXPECT_FALSE(MakeShape(Dims{Shape::kMaxElements + 1}).ok());
   EXPECT_TRUE(MakeShape(Dims{Shape::kMaxElements}).ok());
 }
@@ -91,7 +91,8 @@ TEST(ShapeTest, TheRankIsBounded) {
   EXPECT_EQ(MakeShape(Dims(8, 2)).value().num_elements(), 256);
   EXPECT_EQ(MakeShape(Dims(9, 1)).status().message(),
             "a shape has at most 8 dimensions, not 9");
-  // Refused by the count alone: no message of a million dims.
+  // Refused because of the count alone: the message does not list a million
+  // dims.
   EXPECT_LT(MakeShape(Dims(1'000'000, 1)).status().message().size(), 100u);
 }
 
@@ -108,7 +109,7 @@ TEST(ShapeTest, ThePublicConstructorsThrow) {
   }
 }
 
-// Dims of all magnitudes, often zero and now and then negative.
+// Dims of all magnitudes, often zero and occasionally negative.
 rc::Gen<int64_t> AnyDim() {
   auto of_any_size = rc::gen::map(
       rc::gen::pair(rc::gen::arbitrary<uint64_t>(), rc::gen::inRange(1, 64)),
@@ -122,8 +123,8 @@ rc::Gen<int64_t> AnyDim() {
        {1, rc::gen::element<int64_t>(-1, INT64_MIN)}});
 }
 
-// The product of `dims`, zeros counted as ones if so asked; stops above
-// kMaxElements, before even 128 bits would not do.
+// The product of `dims`, counting zeros as ones if `skip_zeros`; stops above
+// kMaxElements, before even 128 bits overflow.
 __int128 Product(const Dims& dims, bool skip_zeros) {
   __int128 product = 1;
   for (int64_t dim : dims) {

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// A tensor that owns `buffer`, which is of the right size.
+// A tensor that owns `buffer`, which must have the right size.
 Tensor Own(DType dtype, const Shape& shape, Buffer buffer) {
   if (buffer.size() == 0) return Tensor(dtype, shape, nullptr);
   auto owner = std::make_shared<Buffer>(std::move(buffer));

@@ -1,5 +1,5 @@
-// How tensors are made inside Capstan, without exceptions. The class is
-// public, in capstan/tensor.h; its functions that throw call these.
+// Creates tensors inside Capstan, without exceptions. The class is public, in
+// capstan/tensor.h; its throwing functions call these.
 // Thread-safe: pure functions.
 #pragma once
 
@@ -10,17 +10,18 @@
 namespace capstan {
 
 // A new tensor. kResourceExhausted, naming dtype and shape, if there is not
-// enough memory; kInvalidArgument if `dtype` is none. Bools are zeroed even
-// with Fill::kNone, as a byte that is neither 0 nor 1 is no bool.
+// enough memory; kInvalidArgument if `dtype` is not a valid DType. Bools are
+// zeroed even with Fill::kNone, since a byte other than 0 or 1 is not a valid
+// bool.
 absl::StatusOr<Tensor> AllocateTensor(DType dtype, const Shape& shape,
                                       Fill fill);
 
-// A new tensor with the elements of `view`; fails as AllocateTensor.
+// A new tensor with the elements of `view`; fails as AllocateTensor does.
 absl::StatusOr<Tensor> CopyTensor(const TensorView& view);
 
-// A tensor in memory that was filled before, such as an attachment from the
-// wire; takes the buffer, copies nothing. kInvalidArgument unless the buffer's
-// size is that of the tensor.
+// A tensor in memory that is already filled, such as an attachment from the
+// wire; takes ownership of the buffer and copies nothing. kInvalidArgument
+// unless the buffer has exactly the size of the tensor.
 absl::StatusOr<Tensor> MakeTensor(DType dtype, const Shape& shape,
                                   Buffer buffer);
 

@@ -23,7 +23,7 @@ absl::Status CheckBools(std::span<const std::byte> bytes) {
                    std::to_integer<int>(*bad), ", not 0 or 1"));
 }
 
-// Where rows [begin, end) are: their shape, and the bytes before them.
+// The location of rows [begin, end): their shape, and the bytes before them.
 struct RowRange {
   Shape shape;
   size_t offset;
@@ -43,7 +43,7 @@ absl::StatusOr<RowRange> LocateRows(const TensorView& view, int64_t begin,
   std::array<int64_t, Shape::kMaxRank> dims{};
   std::copy(shape.dims().begin(), shape.dims().end(), dims.begin());
   dims[0] = end - begin;
-  // Part of a sound shape is sound, so neither of these can overflow.
+  // Part of a valid shape is valid, so neither of these can overflow.
   size_t row_bytes =
       static_cast<size_t>(shape.row_elements()) * SizeOf(view.dtype());
   return RowRange{Shape(std::span(dims).first(shape.dims().size())),

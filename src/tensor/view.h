@@ -1,5 +1,5 @@
-// What is done with views inside Capstan: the checks and slices of the classes
-// in capstan/tensor.h without exceptions, and copy and compare.
+// Operations on views inside Capstan: the checks and slices of the classes in
+// capstan/tensor.h without exceptions, plus copy and compare.
 // Thread-safe: pure functions of memory that the caller guards.
 #pragma once
 
@@ -17,8 +17,8 @@ std::string Describe(DType dtype, const Shape& shape);
 std::string Describe(const TensorView& view);
 
 // OK if the elements can be used as the C++ type of `wanted`: the dtype is
-// that, the memory is aligned for it, and bools are 0 or 1 (another byte in a
-// C++ bool is undefined behaviour, and a peer can send one). Else
+// `wanted`, the memory is aligned for it, and bools are 0 or 1 (any other byte
+// in a C++ bool is undefined behaviour, and a peer can send one). Otherwise
 // kInvalidArgument.
 absl::Status CheckValues(const TensorView& view, DType wanted);
 
@@ -37,16 +37,16 @@ absl::StatusOr<std::span<T>> MutableValuesOf(const MutableTensorView& view) {
 }
 
 // The rows [begin, end) of the first axis, in the same memory. kOutOfRange,
-// naming both, unless 0 <= begin <= end <= the number of rows;
-// kInvalidArgument for a scalar.
+// naming the range and the number of rows, unless 0 <= begin <= end <= the
+// number of rows; kInvalidArgument for a scalar.
 absl::StatusOr<TensorView> SliceRows(const TensorView& view, int64_t begin,
                                      int64_t end);
 absl::StatusOr<MutableTensorView> SliceRows(const MutableTensorView& view,
                                             int64_t begin, int64_t end);
 
-// Copies the elements of `from` to `to`, which must have the same dtype and
-// shape (else kInvalidArgument, naming both, and nothing is written) and may
-// overlap it.
+// Copies the elements of `from` to `to`, which may overlap. Dtype and shape
+// must be the same; otherwise kInvalidArgument, naming both, and nothing is
+// written.
 absl::Status Copy(const TensorView& from, const MutableTensorView& to);
 
 // Whether dtype, shape and bytes are the same.

@@ -144,7 +144,7 @@ TEST(ViewTest, ComparesBitByBit) {
   EXPECT_FALSE(BitwiseEqual(a, TensorView(DType::kF32, {1}, &zero)));
 }
 
-// Any way of cutting a tensor into row ranges gives all of its bytes, in
+// Splitting a tensor into row ranges in any way covers all of its bytes, in
 // order, each once.
 RC_GTEST_PROP(ViewProperty, SlicesCoverTheTensor, ()) {
   auto rank = *rc::gen::inRange<size_t>(1, 6);

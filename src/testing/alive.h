@@ -2,7 +2,7 @@
 
 namespace capstan::testing {
 
-// Counts how many of its copies live: tells whether a coroutine was destroyed.
+// Counts its living copies: tells whether a coroutine was destroyed.
 class Alive {
  public:
   explicit Alive(int& count) : count_(count) { ++count_; }

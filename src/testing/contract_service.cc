@@ -15,8 +15,8 @@
 namespace capstan::testing {
 namespace {
 
-// The number at the start of `text`, which is then cut off with the space
-// behind it.
+// Parses the number at the start of `text`, and removes it and the space after
+// it.
 uint64_t TakeNumber(std::string_view& text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -42,7 +42,7 @@ ServerReply Answer(absl::Status status) {
   return reply;
 }
 
-// The bytes that are not those of Pattern(0) from `start` on.
+// The number of bytes that differ from Pattern(0) from `start` on.
 uint64_t CountWrong(uint64_t start, Bytes bytes) {
   uint64_t wrong = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -142,7 +142,7 @@ Task<ServerReply> ContractService::Take(ServerCall& call, uint64_t bytes,
                                         uint64_t piece, bool check) {
   uint64_t left = 0;
   for (const uint64_t size : call.attachment_sizes()) left += size;
-  // More than there is may be asked for by kTakePart, to see it refused.
+  // kTakePart may ask for more than there is, to see it refused.
   if (bytes != UINT64_MAX) left = bytes;
   uint64_t count = 0;
   uint32_t crc = 0;

@@ -1,5 +1,5 @@
 // A service that does what the contract tests ask of it: echo, fail, wait, read
-// oddly. Test-only.
+// in unusual ways. Test-only.
 #pragma once
 
 #include <atomic>
@@ -14,33 +14,34 @@
 
 namespace capstan::testing {
 
-// Numbers that no method of Capstan will have.
-inline constexpr Method kEcho{0xff00};  // answers body and attachments as sent
-inline constexpr Method kFail{0xff01};  // answers CODE of body "CODE MESSAGE"
-// The same, as concerning the task of body "TASK CODE MESSAGE".
+// Numbers that no method of Capstan will ever have.
+inline constexpr Method kEcho{0xff00};  // answers the body and attachments
+inline constexpr Method kFail{0xff01};  // answers the error "CODE MESSAGE"
+// The same error, concerning TASK; body "TASK CODE MESSAGE".
 inline constexpr Method kFailFor{0xff0a};
-// Waits at the gate named by the body, then does as kEcho does.
+// Waits at the gate named by the body, then does what kEcho does.
 inline constexpr Method kHoldThenEcho{0xff02};
-// Takes the attachments, waits at the gate named by the body, answers the body.
+// Receives the attachments, waits at the gate named by the body, answers the
+// body.
 inline constexpr Method kTakeThenHold{0xff03};
-// Receives in pieces of as many bytes as body "PIECE" says; answers Digest.
-// Body "PIECE check" counts the bytes that are not those of Pattern(0).
+// Receives in pieces of the size given by body "PIECE"; answers Digest. Body
+// "PIECE check" counts the bytes that differ from Pattern(0).
 inline constexpr Method kDigest{0xff04};
 // Receives as many bytes as the body says, leaves the rest; answers Digest.
 inline constexpr Method kTakePart{0xff05};
-// Answers as many attachments of such a size as body "COUNT SIZE" says; each is
+// Answers COUNT attachments of SIZE bytes for body "COUNT SIZE"; each is
 // Pattern(its number).
 inline constexpr Method kGenerate{0xff06};
 // Waits until the caller gives up.
 inline constexpr Method kUntilCancelled{0xff07};
-// Answers "TASK JOB INCARNATION TIMEOUT_US REPLY_LIMIT" as the server sees it,
-// after it has received all attachments.
+// Answers "TASK JOB INCARNATION TIMEOUT_US REPLY_LIMIT" as the server sees
+// them, after receiving all attachments.
 inline constexpr Method kDescribe{0xff08};
 // Receives nothing, waits at the gate named by the body, answers the body.
 inline constexpr Method kHold{0xff09};
 inline constexpr Method kUnknown{0xfffe};
 
-// What kDigest and kTakePart answer after these bytes: "COUNT CRC".
+// What kDigest and kTakePart answer after receiving `bytes`: "COUNT CRC".
 std::string Digest(Bytes bytes);
 
 // Thread-safe. Must outlive the server and its executors.
@@ -53,15 +54,15 @@ class ContractService final : public Service {
     if (peer.lane == Lane::kSmall) last_disconnected_ = peer.session;
   }
 
-  // The gate of that name; made when first asked for.
+  // The gate with that name; created on first use.
   Gate& gate(const std::string& name);
 
-  // Calls that began, that returned, and that waited in kUntilCancelled and saw
-  // it happen.
+  // Calls that began, that returned, and that waited in kUntilCancelled and
+  // were cancelled.
   int started() const { return started_; }
   int finished() const { return finished_; }
   int cancelled() const { return cancelled_; }
-  // Calls whose attachments did not come, and the code of the last.
+  // Calls whose attachments did not arrive, and the code of the last.
   int cut_short() const { return cut_short_; }
   absl::StatusCode cut_short_code() const { return cut_short_code_; }
   // Owners of answers' memory that have not been released yet.

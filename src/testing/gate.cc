@@ -4,8 +4,8 @@
 
 namespace capstan::testing {
 
-// One waiting coroutine; lives in its frame, so it is gone when the coroutine
-// is destroyed where it waits.
+// One waiting coroutine. Lives in the coroutine's frame, so it disappears when
+// the coroutine is destroyed while waiting.
 class Gate::Place {
  public:
   Place(Gate& gate, const Executor& executor)
@@ -40,7 +40,7 @@ void Gate::Open() {
   std::lock_guard lock(mutex_);
   open_ = true;
   for (const auto& [number, place] : places_) {
-    // The place is looked up again there: it may be gone by then.
+    // The handler looks the place up again: it may be gone by then.
     asio::post(place->executor(), [this, number = number] {
       Event* event = nullptr;
       {

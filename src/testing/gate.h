@@ -1,4 +1,4 @@
-// Where the coroutines of a test wait until the test lets them go on, so that
+// Where a test's coroutines wait until the test lets them continue, so that
 // tests order events without sleeping. Test-only.
 #pragma once
 
@@ -17,10 +17,10 @@ class Gate {
   // Waits on `executor`, which must be the caller's own, until Open.
   Task<> Pass(Executor executor);
 
-  // Lets through all that wait and all that come later.
+  // Lets through all current and future waiters.
   void Open();
 
-  // How many wait now.
+  // How many are waiting now.
   size_t waiting() const;
 
  private:

@@ -15,12 +15,12 @@ struct LogRecord {
   LogLevel level;
   std::string prefix;
   std::string message;
-  // The line as it would have been written, without the line feed.
+  // The line as it would have been written, without the newline.
   std::string line;
 };
 
-// Keeps, without bound, what its loggers write. Thread-safe. Its loggers may
-// outlive it.
+// Keeps everything that its loggers write, without limit. Thread-safe. Its
+// loggers may outlive it.
 class LogCapture {
  public:
   LogCapture();
@@ -28,10 +28,10 @@ class LogCapture {
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  // A logger that writes here. Several may be made.
+  // A logger that writes here. May be called several times.
   Logger NewLogger(const LogOptions& options = {}) const;
 
-  // All records so far, oldest first, and their lines, each with a line feed.
+  // All records so far, oldest first; and their lines, each with a newline.
   std::vector<LogRecord> Records() const;
   std::string Text() const;
 

@@ -30,8 +30,8 @@ std::string AddressOf(uint32_t server) {
 
 }  // namespace
 
-// Counts what its streams send down to 0, and cuts or holds the one that gets
-// there.
+// Counts down the bytes that its streams send, and cuts or holds the stream
+// that reaches 0.
 class ParameterJob::CuttingNetwork final : public Network {
  public:
   explicit CuttingNetwork(Network& inner) : inner_(inner) {}
@@ -62,11 +62,11 @@ class ParameterJob::CuttingNetwork final : public Network {
   }
 
  private:
-  // From this size on a write is part of an attachment.
+  // A write of at least this size is part of an attachment.
   static constexpr size_t kBulk = 16 << 10;
 
   struct Knife {
-    std::atomic<int64_t> left = -1;  // bytes; less than 0: off
+    std::atomic<int64_t> left = -1;  // bytes; negative: off
     std::atomic<bool> hold = false;
     Gate gate;
   };
@@ -83,7 +83,7 @@ class ParameterJob::CuttingNetwork final : public Network {
 
     Task<absl::StatusOr<size_t>> WriteSome(
         std::span<const Bytes> from) override {
-      // Keepalives and the like of other streams are not counted.
+      // Small writes such as keepalives on other streams are not counted.
       if (knife_.left < 0 || TotalSize(from) < kBulk) {
         co_return co_await inner_->WriteSome(from);
       }
@@ -173,7 +173,7 @@ ParameterJob::ParameterJob(ParameterJobOptions options)
 }
 
 ParameterJob::~ParameterJob() {
-  // No thread may run any more when the first of their contexts goes.
+  // No thread may still be running when the first context is destroyed.
   for (const auto& client : clients_) client->thread->Stop();
   for (const auto& server : servers_) {
     server->threads.Stop();

@@ -23,21 +23,21 @@ namespace capstan::testing {
 
 struct ParameterJobOptions {
   uint32_t servers = 1;
-  int threads = 2;  // of each server
+  int threads = 2;  // per server
   uint64_t memory_limit = UINT64_MAX;
   uint64_t answer_limit = uint64_t{2} << 30;
-  std::shared_ptr<FileSystem> checkpoints = nullptr;  // of all servers
+  std::shared_ptr<FileSystem> checkpoints = nullptr;  // shared by all servers
 };
 
-// Used from one thread. Blocks until what is asked of it is done.
+// Used from one thread. Each call blocks until it is done.
 class ParameterJob {
  public:
   explicit ParameterJob(ParameterJobOptions options = {});
   ~ParameterJob();
 
-  // A client of its own, on a thread of its own; `role` is who it says it is.
+  // Adds a client with its own thread; `role` is the role it claims.
   ParameterClient& NewClient(const std::string& role = "worker");
-  // The first one, the coordinator's.
+  // The first client, the coordinator's.
   ParameterClient& chief() { return *clients_[0]->client; }
 
   // Runs a task of `client` and waits for its result:
@@ -51,42 +51,44 @@ class ParameterJob {
     return StartOn(ExecutorOf(client), std::move(task));
   }
 
-  // Adds variables to those that there are, and tells all clients. If that
-  // fails, what there was is there again, and no id is used twice.
+  // Adds variables to the existing ones and tells all clients. On failure the
+  // previous variables are restored, and no id is reused.
   absl::Status Create(std::vector<VariableSpec> specs);
   absl::Status Create(std::vector<VariableSpec> specs,
                       const Partitioner& partitioner);
   absl::Status Drop(std::vector<std::string> names);
-  // Starts the next generation with the same variables, and `watermark`.
+  // Starts the next generation with the same variables and with `watermark`.
   absl::Status NextGeneration(uint64_t watermark = 0);
 
-  // The id of a variable, which must be there.
+  // The id of a variable, which must exist.
   uint32_t Id(const std::string& name);
-  // A new step's id in the current generation.
+  // The id of a new step in the current generation.
   UpdateId NextStep();
 
-  // The whole of a variable, as f32.
+  // All values of a variable, as f32.
   absl::StatusOr<std::vector<float>> Read(const std::string& name);
   StoreReport Status(uint32_t server);
-  // What the server that has it says of a shard, which must be there.
+  // The owning server's report on a shard, which must exist.
   VariableReport Report(const std::string& name, uint32_t shard = 0);
 
-  // A request by hand, as no client would send it.
+  // A handmade request, such as no client would send.
   absl::StatusOr<Reply> Call(uint32_t server, Method method, std::string body,
                              std::vector<Bytes> attachments = {},
                              CallOptions options = {});
   // How many requests the server has read.
   uint64_t Requests(uint32_t server) const;
 
-  // Closes the connection that sends the `bytes`-th byte of large attachments
-  // from now on to a server, in the middle of it. Once; meanwhile one client at
-  // a time may send such.
+  // Counts the bytes of large attachments that clients send to servers from now
+  // on, and closes the connection that sends number `bytes`, in the middle of
+  // the attachment. Happens once; until then, only one client at a time may
+  // send large attachments.
   void CutAfter(uint64_t bytes);
-  // The same, but it only sends nothing more until Release. Once in a job.
+  // The same, but instead of closing, stops sending until Release. Once per
+  // job.
   void HoldAfter(uint64_t bytes);
-  // Waits until it holds.
+  // Waits until a connection is held.
   void AwaitHeld() const;
-  // Lets it go on, or cuts it where it is.
+  // Release lets the held connection continue; ReleaseCut cuts it where it is.
   void Release();
   void ReleaseCut();
 
@@ -109,12 +111,12 @@ class ParameterJob {
   RealClock clock_;
   Logger logger_;
   InprocNetwork network_;
-  // The same network for the clients, with a knife.
+  // The clients' network, which can cut or hold connections.
   class CuttingNetwork;
   std::unique_ptr<CuttingNetwork> cutting_;
   std::vector<std::unique_ptr<OneServer>> servers_;
   std::vector<std::unique_ptr<OneClient>> clients_;
-  // For requests by hand, on the first client's thread.
+  // For handmade requests, on the first client's thread.
   std::vector<std::unique_ptr<Channel>> raw_channels_;
   ShardMap map_;
   Fence fence_ = {.generation = 1, .term = 1};

@@ -1,5 +1,5 @@
-// Bytes whose place can be told from their value, to see that none is lost,
-// doubled or moved. Test-only.
+// Bytes whose position can be told from their value, to check that none is
+// lost, duplicated or moved. Test-only.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace capstan::testing {
 
-// Byte `index` of the pattern `seed`; repeats after 2^24 bytes only.
+// Byte `index` of the pattern `seed`; repeats only after 2^24 bytes.
 inline std::byte PatternAt(uint64_t seed, uint64_t index) {
   return static_cast<std::byte>(
       (index + (index >> 8) * 3 + (index >> 16) * 5 + seed * 41) & 0xff);
@@ -35,7 +35,7 @@ inline bool IsPattern(uint64_t seed, Bytes bytes) {
   return true;
 }
 
-// What memory holds that nothing may have written to.
+// Fills memory that nothing may write to.
 inline constexpr std::byte kPoison{0xa5};
 
 // True if every byte is `value`.

@@ -30,7 +30,7 @@ Task<absl::Status> WriteAll(std::shared_ptr<Stream> stream, std::string bytes,
 }
 
 Task<> WriteBehind(std::shared_ptr<Stream> stream, std::string bytes) {
-  // The peer may well be gone before the end; that is for the test to see.
+  // The peer may close early; the test checks for that itself.
   const absl::Status status =
       co_await WriteAll(std::move(stream), std::move(bytes), kPiece);
   status.IgnoreError();

@@ -1,4 +1,4 @@
-// One end of a connection in the hands of a test: it sends what no correct
+// One end of a connection under a test's control: it sends what no correct
 // program would, or stops when no correct program does. Test-only.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace capstan::testing {
 
-// A frame as it came: header, attachments' lengths, body, inline attachments
-// (or the piece of a kData).
+// A frame as received: header, attachment lengths, body, inline attachments (or
+// the piece of a kData).
 struct RawFrame {
   FrameHeader header;
   std::vector<uint64_t> lengths;
@@ -25,37 +25,37 @@ struct RawFrame {
   std::string data;
 };
 
-// The bytes of frames, for Send.
+// The encoded bytes of a frame, for Send.
 std::string FrameBytes(const FrameHeader& header, std::string_view body = {},
                        const std::vector<std::string>& attachments = {});
 std::string HelloFrame(const Hello& hello, FrameKind kind = FrameKind::kHello);
 std::string RequestFrame(uint64_t id, Method method, std::string_view body,
                          const std::vector<std::string>& attachments = {});
-// A header whose fields are as given even if EncodeHead would say otherwise.
+// Encodes a header with the fields as given, even if EncodeHead would differ.
 std::string HeaderBytes(const FrameHeader& header);
 
-// Used from the main thread. Each method waits for its end.
+// Used from the main thread. Each method blocks until it is done.
 class RawPeer {
  public:
-  // Connects from the client's side.
+  // Connects as a client.
   static std::unique_ptr<RawPeer> Connect(TransportWorld& world,
                                           const std::string& address);
   RawPeer(TransportWorld& world, Side side, std::unique_ptr<Stream> stream);
-  // Closes.
+  // Closes the connection.
   ~RawPeer();
 
   // Sends all of `bytes`. Unavailable if the peer is gone.
   absl::Status Send(std::string_view bytes);
-  // Sends byte by byte, each in a write of its own.
+  // Sends byte by byte, each in its own write.
   absl::Status SendSlowly(std::string_view bytes);
-  // Starts to send `bytes` and returns; the rest is sent as the peer reads.
+  // Starts sending `bytes` and returns; the rest is sent as the peer reads.
   void SendBehind(std::string bytes);
 
   // The next `count` bytes.
   absl::StatusOr<std::string> Receive(size_t count);
-  // The next frame; with `skip_pings`, the next that is no kPing or kPong.
+  // The next frame; with `skip_pings`, the next that is not a kPing or kPong.
   absl::StatusOr<RawFrame> ReceiveFrame(bool skip_pings = true);
-  // Reads until the peer closes. The number of bytes that came.
+  // Reads until the peer closes; returns the number of bytes received.
   size_t ReceiveUntilClosed();
 
   void Close();
@@ -64,7 +64,7 @@ class RawPeer {
  private:
   TransportWorld& world_;
   const Executor executor_;
-  // Shared with what SendBehind started.
+  // Shared with the coroutine that SendBehind started.
   std::shared_ptr<Stream> stream_;
   std::string address_;
 };
@@ -73,15 +73,15 @@ class RawPeer {
 class RawServer {
  public:
   explicit RawServer(TransportWorld& world);
-  // At an address that a server had before.
+  // Listens at an address that a server had before.
   RawServer(TransportWorld& world, const std::string& address);
-  // Closes.
+  // Stops listening.
   ~RawServer();
 
   std::string address() const { return address_; }
   // Waits for the next connection.
   std::unique_ptr<RawPeer> Accept();
-  // The same, and answers its hello as `self`. Fails if it is not for `lane`.
+  // The same, and answers the hello as `self`. Fails if it is not for `lane`.
   std::unique_ptr<RawPeer> AcceptAndWelcome(const Hello& self,
                                             Lane lane = Lane::kSmall);
 

@@ -1,4 +1,4 @@
-// The world of real threads and the real clock: two threads for the server, one
+// A world of real threads and the real clock: two threads for the server, one
 // for the client. Test-only.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace capstan::testing {
 
 class RealWorld : public TransportWorld {
  public:
-  // `new_address` makes the addresses. The networks may be the same one.
+  // `new_address` generates the addresses. The two networks may be the same
+  // one.
   RealWorld(std::shared_ptr<Network> server_network,
             std::shared_ptr<Network> client_network,
             std::function<std::string()> new_address);

@@ -19,7 +19,7 @@ namespace {
 constexpr char kLoopback[] = "127.0.0.1:0";
 constexpr char kInproc[] = "inproc:";
 
-// A network with the clock that it needs.
+// A network together with the clock it needs.
 struct OwnedTcp {
   RealClock clock;
   TcpNetwork network{clock};
@@ -30,7 +30,7 @@ std::shared_ptr<Network> NewTcpNetwork() {
   return {owner, &owner->network};
 }
 
-// Two tasks of one job, over another network.
+// Two tasks of one job, with TLS over another network.
 struct TlsPair {
   TlsPair(std::shared_ptr<Network> inner_in, const std::string& server_name,
           const std::string& client_name)
@@ -65,7 +65,8 @@ std::unique_ptr<TransportWorld> MakeTlsWorld(
       [address] { return address; });
 }
 
-// The server's and the client's networks, of which one may be plain.
+// A world whose server and client have different networks, one of which may be
+// without TLS.
 std::unique_ptr<TransportWorld> MakeUnequalWorld(
     std::shared_ptr<Network> server, std::shared_ptr<Network> client) {
   return std::make_unique<RealWorld>(std::move(server), std::move(client),

@@ -1,5 +1,5 @@
-// A Stream whose other end is the test: what it reads is put in by hand, what
-// it writes is taken as much at a time as the test allows. Test-only.
+// A Stream whose other end is the test: the test supplies what it reads, and
+// allows how much it writes at a time. Test-only.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ class ScriptedStream final : public Stream {
   explicit ScriptedStream(const Executor& executor)
       : reader_(executor), writer_(executor) {}
 
-  // Bytes for the code under test to read, at most `chunk` at a time.
+  // Adds bytes for the code under test to read, at most `chunk` at a time.
   void Put(std::string_view bytes) {
     input_.append(bytes);
     reader_.Wake();
   }
   void set_read_chunk(size_t chunk) { read_chunk_ = chunk; }
 
-  // How many more bytes may be written, and at most how many at a time.
+  // Allows `bytes` more to be written; set_write_chunk limits each write.
   void AllowWrites(size_t bytes) {
     room_ += bytes;
     writer_.Wake();

@@ -1,4 +1,4 @@
-// Where the repository's own files are. Test-only.
+// Finds the repository's own files. Test-only.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace capstan::testing {
 
-// The absolute path of `name` in the source tree that this was built from.
+// The absolute path of `name` in the source tree of this build.
 std::string SourcePath(std::string_view name);
 
 }  // namespace capstan::testing

@@ -20,7 +20,7 @@
 
 namespace capstan::testing {
 
-// The status of either type, so that each matcher takes both.
+// The status of either type, so that each matcher accepts both.
 inline const absl::Status& StatusOf(const absl::Status& status) {
   return status;
 }
@@ -46,7 +46,7 @@ MATCHER_P2(StatusIs, code, message,
                                        result_listener);
 }
 
-// Matches a status of the given code, whatever its message.
+// Matches a status of the given code, with any message.
 inline auto StatusIs(absl::StatusCode code) {
   return StatusIs(code, ::testing::_);
 }

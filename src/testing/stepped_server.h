@@ -1,6 +1,6 @@
 // A parameter server on the caller's thread, where a test decides what happens
-// between two turns of a request: it holds the turn of a shard, lets requests
-// come as far as that, and then lets go. Test-only.
+// between two turns of a request: it holds a shard's turn, lets requests
+// proceed up to that point, and then releases the turn. Test-only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -70,13 +70,13 @@ class SteppedCall final : public ServerCall {
     co_return buffer;
   }
 
-  // So many bytes have arrived; at first, all.
+  // The first `bytes` bytes have arrived; until this is called, all have.
   void Arrived(size_t bytes) {
     arrived_ = std::min(bytes, data_.size());
     if (more_) more_->Set();
   }
 
-  // Once it has been answered.
+  // Whether the request has been answered.
   bool answered = false;
   ServerReply reply;
 
@@ -98,14 +98,14 @@ class SteppedServer {
 
   SteppedServer() : service_(clock_, StoreOptions(), probe_) {}
 
-  // A request of a task of `role`, which comes as far as it can.
+  // Sends a request from a task with `role`, which proceeds as far as it can.
   Call Send(const std::string& role, Method method, std::string body,
             std::vector<std::string> attachments = {}) {
     Call call = Begin(role, method, std::move(body), std::move(attachments));
     Run();
     return call;
   }
-  // The same, but not yet begun: it may be told first what has arrived.
+  // The same, but not yet run: the test may first say what has arrived.
   Call Begin(const std::string& role, Method method, std::string body,
              std::vector<std::string> attachments = {}) {
     auto call =
@@ -114,12 +114,12 @@ class SteppedServer {
     Spawn(context_.get_executor(), Serve(call));
     return call;
   }
-  // Lets all requests come as far as they can without time passing.
+  // Lets all requests proceed as far as they can without time passing.
   void Run() {
     context_.restart();
     context_.poll();
   }
-  // So many steps of them.
+  // Runs this many steps of them.
   void RunSome(int steps) {
     context_.restart();
     for (int i = 0; i < steps; ++i) context_.poll_one();

@@ -14,7 +14,7 @@ namespace {
 
 // More than any transport buffers.
 constexpr size_t kFillBytes = 64 << 20;
-// A writer that makes no progress for so many turns of its executor is stuck.
+// A writer that makes no progress for this many turns of its executor is stuck.
 constexpr int kQuietTurns = 2'000;
 
 Task<absl::StatusOr<std::unique_ptr<Stream>>> AcceptOn(Acceptor& acceptor,
@@ -52,7 +52,7 @@ Task<> Fill(Stream& stream, Filling& filling) {
   filling.ended = true;
 }
 
-// Interrupts the stream once the filling has come to a standstill.
+// Interrupts the stream once the filling has stalled.
 Task<> InterruptWhenFull(Stream& stream, const Filling& filling,
                          Executor executor) {
   size_t last = 0;

@@ -1,7 +1,7 @@
 // The contract of Stream, Acceptor and Network (transport/stream.h), whatever
 // carries the bytes. The cases are in
-// tests/transport/stream_contract_*_test.cc, written once; each transport has a
-// file of a few lines that instantiates them:
+// tests/transport/stream_contract_*_test.cc, written once; each transport
+// instantiates them in a file of a few lines:
 //
 //   INSTANTIATE_TEST_SUITE_P(Tcp, StreamContract, Values(MakeTcpWorld));
 //
@@ -27,7 +27,7 @@
 namespace capstan::testing {
 
 // A connection between the two sides of a world. A test runs on the main
-// thread; what concerns a stream is done on that stream's executor.
+// thread; operations on a stream run on that stream's executor.
 class StreamContract
     : public ::testing::TestWithParam<std::unique_ptr<TransportWorld> (*)()> {
  protected:
@@ -41,7 +41,7 @@ class StreamContract
   TransportWorld& world() { return *world_; }
   Executor executor(Side side) { return world_->executor(side); }
 
-  // Listens on the server's side, at a new address or at the one given.
+  // Listens on the server's side, at a new address or at `address`.
   absl::StatusOr<std::unique_ptr<Acceptor>> Listen();
   absl::StatusOr<std::unique_ptr<Acceptor>> Listen(const std::string& address);
   // Listens into acceptor_ and connects the two streams.
@@ -51,31 +51,33 @@ class StreamContract
 
   Stream& stream(Side side) { return *streams_[Index(side)]; }
 
-  // One operation, begun before this returns.
+  // One operation, started before this returns.
   std::future<Count> StartRead(Side side, std::span<const MutableBytes> into);
   std::future<Count> StartRead(Side side, const MutableBytes& into);
   std::future<Count> StartWrite(Side side, std::span<const Bytes> from);
   std::future<Count> StartWrite(Side side, const Bytes& from);
-  // The first write of `from` that does not end at once: a kernel may find room
-  // in a full socket after all.
+  // Writes `from` repeatedly; returns the first write that does not complete
+  // immediately, since a kernel may find room in a full socket after all.
   std::future<Count> StartWriteThatWaits(Side side, const Bytes& from);
-  // Its end. Aborted, which no stream returns, if its coroutine was destroyed.
+  // The result of an operation. Aborted, which no stream returns, if its
+  // coroutine was destroyed.
   Count Await(std::future<Count> operation);
 
-  // As many operations as it takes.
+  // Transfers everything, in as many operations as needed.
   std::future<absl::Status> StartWriteAll(Side side, Bytes from);
   std::future<absl::Status> StartReadAll(Side side, MutableBytes into);
   void WriteAll(Side side, Bytes from);
   void ReadAll(Side side, MutableBytes into);
 
-  // Writes bytes of `pattern` (testing/pattern.h) until the stream takes no
-  // more, interrupts the write that waits, and returns how many were taken.
+  // Writes bytes of `pattern` (testing/pattern.h) until the stream accepts no
+  // more, interrupts the blocked write, and returns how many bytes were
+  // accepted.
   size_t FillUp(Side side, uint64_t pattern);
 
   void Interrupt(Side side);
   void Close(Side side);
   void Destroy(Side side);
-  // Lets what has been posted to the executor run.
+  // Runs what has been posted to the executor.
   void Settle(Side side);
 
   std::unique_ptr<Acceptor> acceptor_;
@@ -93,7 +95,7 @@ inline Side OtherSide(Side side) {
   return side == Side::kServer ? Side::kClient : Side::kServer;
 }
 
-// Write or read all of a view, in as many operations as it takes.
+// Write or read an entire view, in as many operations as needed.
 Task<absl::Status> WriteWhole(Stream& stream, Bytes from);
 Task<absl::Status> ReadWhole(Stream& stream, MutableBytes into);
 

@@ -1,4 +1,4 @@
-// Connected streams in memory, for tests of what works over any Stream.
+// Connected in-memory streams, for tests of code that works over any Stream.
 // Test-only.
 #pragma once
 

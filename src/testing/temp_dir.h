@@ -7,9 +7,9 @@
 
 namespace capstan::testing {
 
-// Creates an empty directory of a new name, private to the user, under the
-// system's directory for temporary files, and removes it with all it holds at
-// destruction. Aborts if it cannot be created.
+// Creates an empty directory with a unique name, private to the user, under the
+// system's directory for temporary files; the destructor removes it with its
+// contents. Aborts if it cannot be created.
 class TempDir {
  public:
   TempDir();
@@ -17,10 +17,10 @@ class TempDir {
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
 
-  // The absolute path, without a slash at the end.
+  // The absolute path, without a trailing slash.
   const std::string& path() const { return path_; }
 
-  // The path of `name` in it.
+  // The path of `name` in the directory.
   std::string operator/(std::string_view name) const {
     return (std::filesystem::path(path_) / name).string();
   }

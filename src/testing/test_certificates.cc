@@ -33,7 +33,8 @@ void WriteFile(const std::string& path, mode_t mode, const std::string& text) {
 }
 
 CertificateAuthority NewAuthority(const std::string& name) {
-  // Valid for longer than what it signs, so that only that expires.
+  // Valid for longer than the certificates that it signs, so that only those
+  // expire.
   const CertificateOptions options;
   const auto ten_years = std::chrono::hours(24 * 365 * 10);
   return Require(CertificateAuthority::Create(

@@ -22,8 +22,8 @@ struct CertificateOptions {
 };
 
 // A private CA with its key in memory and its certificate in a file: what
-// transport/tls/certificate_authority.h makes, written down. Aborts if that
-// fails.
+// transport/tls/certificate_authority.h makes, written to disk. Aborts on
+// failure.
 class TestAuthority {
  public:
   // Writes NAME.pem into `directory`.
@@ -32,9 +32,9 @@ class TestAuthority {
 
   const std::string& ca_file() const { return ca_file_; }
 
-  // Makes a key and a certificate for it, signed by this CA, and writes them as
-  // NAME.pem and NAME.key (mode 600) into the directory. Returns all that a
-  // task needs.
+  // Makes a key and a certificate signed by this CA and writes them as NAME.pem
+  // and NAME.key (mode 600) into the directory. Returns everything that a task
+  // needs.
   TlsOptions Issue(const std::string& name,
                    const CertificateOptions& options) const;
 

@@ -1,5 +1,5 @@
-// A Channel driven from plain test code: calls that block, calls that go on
-// behind the test's back, and what happened to them. Test-only.
+// A Channel driven from plain test code: blocking calls, calls that continue in
+// the background, and what happened to them. Test-only.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,21 @@
 
 namespace capstan::testing {
 
-// A call that was started. Copies stand for the same call.
+// A call that has been started. Copies refer to the same call.
 class StartedCall {
  public:
   // True once Channel::Call has returned.
   bool done() const { return state_->done; }
 
-  // Waits for the end and takes the result. Call once.
+  // Waits for the call to end and takes the result. Call once.
   absl::StatusOr<Reply> Get();
 
-  // Calls it off, soon.
+  // Requests cancellation; does not wait for it.
   void Cancel();
 
  private:
   friend class TestClient;
-  // Shared with the coroutine that waits for the call.
+  // Shared with the coroutine that awaits the call.
   struct State {
     Cancellation cancellation;
     std::function<void()> on_return;
@@ -52,9 +52,9 @@ struct CallRequest {
   std::string body = {};
   std::vector<Bytes> attachments = {};
   CallOptions options = {};
-  // Called on the channel's executor at the moment when Call has returned.
+  // Called on the channel's executor as soon as Call has returned.
   std::function<void()> on_return = {};
-  // The call is called off before it begins.
+  // If set, the call is cancelled before it begins.
   bool cancelled_before = false;
 };
 
@@ -68,10 +68,10 @@ class TestClient {
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
-  // Sets off a call. The attachments' memory must last until it is done.
+  // Starts a call. The attachments' memory must last until it is done.
   StartedCall Start(CallRequest request);
 
-  // Calls and waits.
+  // Calls and waits for the result.
   absl::StatusOr<Reply> Call(CallRequest request) {
     return Start(std::move(request)).Get();
   }
@@ -81,7 +81,7 @@ class TestClient {
 
   // Channel::Close.
   void Close();
-  // Destroys the channel, whatever is under way, without Close.
+  // Destroys the channel without Close, with any calls still in flight.
   void Destroy();
   std::string peer();
 

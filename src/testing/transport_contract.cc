@@ -35,7 +35,8 @@ TransportHarness::TransportHarness(std::unique_ptr<TransportWorld> world)
 
 TransportHarness::~TransportHarness() {
   if (server_ != nullptr) ShutdownServer();
-  // Before the service, which coroutines that are left still point to.
+  // Destroyed before the service, which the remaining coroutines still point
+  // to.
   const std::unique_ptr<TransportWorld> world = std::move(world_);
 }
 

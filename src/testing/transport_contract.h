@@ -1,7 +1,7 @@
 // The contract of a transport: what holds for a Service behind a Server that is
 // called through a Channel, whatever carries the bytes. The cases are in
 // tests/transport/transport_contract_*_test.cc, written once; each transport
-// has a file of a few lines that instantiates them:
+// instantiates them in a file of a few lines:
 //
 //   INSTANTIATE_TEST_SUITE_P(Tcp, TransportContract,
 //                            ::testing::Values(MakeTcpWorld));
@@ -29,12 +29,12 @@ using WorldFactory = std::unique_ptr<TransportWorld> (*)();
 inline constexpr uint64_t kKiB = 1 << 10;
 inline constexpr uint64_t kMiB = 1 << 20;
 
-// A world with a server and its service; a test makes clients. Everything is
-// driven from the main thread.
+// A world with a server and its service; tests create the clients. Everything
+// is driven from the main thread.
 class TransportHarness {
  public:
   explicit TransportHarness(std::unique_ptr<TransportWorld> world);
-  // Shuts down what runs.
+  // Shuts down everything that is running.
   ~TransportHarness();
 
   TransportWorld& world() { return *world_; }
@@ -42,8 +42,8 @@ class TransportHarness {
   LogCapture& log() { return log_; }
   Logger& logger() { return logger_; }
 
-  // ps/0 and worker/3 of the same job, with time-outs that a slow machine does
-  // not reach and back-offs too short to notice.
+  // ps/0 and worker/3 of the same job, with timeouts that even a slow machine
+  // does not reach and back-offs too short to notice.
   ServerOptions server_options() const;
   ChannelOptions client_options() const;
 
@@ -51,13 +51,13 @@ class TransportHarness {
   void StartServer() { StartServer(server_options()); }
   void StartServer(const ServerOptions& options, const std::string& address);
   void StartServer(const ServerOptions& options);
-  // Server::Shutdown, with so much time for the requests under way.
+  // Calls Server::Shutdown, with `grace` for the requests in flight.
   void ShutdownServer(Duration grace = std::chrono::seconds(0));
-  // The same, begun and not waited for.
+  // The same, started but not waited for.
   std::future<void> BeginShutdown(Duration grace);
   // As kill -9 would.
   void CrashServer();
-  // Drops the server, whose executors do not run any more.
+  // Drops the server, whose executors no longer run.
   void ForgetServer() { server_ = nullptr; }
 
   Server& server() { return *server_; }
@@ -68,20 +68,21 @@ class TransportHarness {
     return NewClient(client_options());
   }
   std::unique_ptr<TestClient> NewClient(const ChannelOptions& options);
-  // StartServer and NewClient.
+  // Calls StartServer and NewClient.
   std::unique_ptr<TestClient> StartAndConnect();
-  // A connection to the server without a Channel; `hello` says hello on it
-  // and takes the welcome.
+  // A connection to the server without a Channel; with `hello`, also sends
+  // hello and receives the welcome.
   std::unique_ptr<RawPeer> NewRawPeer(bool hello = true);
   Hello raw_hello() const;
 
-  // Waits until the service has so many calls at that gate.
+  // Waits until `count` calls are at that gate of the service.
   void AwaitHeld(const std::string& gate, size_t count = 1);
   // Waits until `done`.
   void Await(const std::function<bool()>& done) { world_->MustRunUntil(done); }
 
  private:
-  // In this order: the service and the log outlive what runs in the world.
+  // Declared in this order: the service and the log outlive what runs in the
+  // world.
   LogCapture log_;
   Logger logger_;
   std::unique_ptr<TransportWorld> world_;
@@ -98,22 +99,22 @@ class TransportContract : public ::testing::TestWithParam<WorldFactory>,
   // Expects that a small echo works.
   void ExpectEcho(TestClient& client, const std::string& body = "hello");
 
-  // Calls, and again for as long as the result is Unavailable: right after the
-  // server was lost a call may still meet the old connection.
+  // Calls, and repeats the call while the result is Unavailable: right after
+  // the server was lost, a call may still hit the old connection.
   absl::StatusOr<Reply> CallAgain(TestClient& client, Method method,
                                   const std::string& body,
                                   const std::vector<Bytes>& attachments = {});
-  // Waits until the client has seen that its server is gone.
+  // Waits until the client has noticed that its server is gone.
   void AwaitLost(TestClient& client);
 };
 
-// Options that allow so many bytes of attachments in the answer.
+// Options that allow `bytes` bytes of attachments in the answer.
 CallOptions ReplyUpTo(uint64_t bytes);
 
-// The bytes of a reply's attachments, one after the other.
+// The bytes of a reply's attachments, concatenated.
 std::string JoinAttachments(const Reply& reply);
 
-// The words of `text`, which single spaces separate.
+// The words of `text`, split at single spaces.
 std::vector<std::string> SplitWords(const std::string& text);
 
 }  // namespace capstan::testing

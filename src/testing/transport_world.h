@@ -1,6 +1,6 @@
 // Where the two sides of a connection run, for tests that are written once and
 // run over every transport. A test's body is plain code on the main thread; it
-// hands coroutines to the sides and waits for them here. Test-only.
+// passes coroutines to the sides and waits for them here. Test-only.
 #pragma once
 
 #include <asio/post.hpp>
@@ -21,33 +21,34 @@ namespace capstan::testing {
 
 enum class Side { kServer, kClient };
 
-// Used from the main thread alone.
+// Used from the main thread only.
 class TransportWorld {
  public:
-  // Ends all that still runs on the executors. What they point to (channels,
-  // servers, services) must outlive the world or be gone from it.
+  // Ends everything still running on the executors. Objects that those
+  // coroutines point to (channels, servers, services) must outlive the world or
+  // have been removed from it.
   virtual ~TransportWorld() = default;
 
   virtual Clock& clock(Side side) = 0;
   virtual Network& network(Side side) = 0;
-  // At least one.
+  // At least one executor.
   virtual std::vector<Executor> executors(Side side) = 0;
-  // An address to listen on that nobody has used.
+  // An unused address to listen on.
   virtual std::string NewAddress() = 0;
-  // True if time is simulated: waiting costs nothing.
+  // Whether time is simulated, so that waiting costs nothing.
   virtual bool simulated() const { return false; }
 
-  // Lets the sides run until `done`, which is asked again and again on the
-  // main thread. Returns false if that takes longer than any test should.
+  // Runs the sides until `done`, which is polled on the main thread. Returns
+  // false if that takes longer than any test should.
   [[nodiscard]] virtual bool RunUntil(const std::function<bool()>& done) = 0;
 
-  // Ends the server's side as kill -9 would: its coroutines are destroyed
-  // where they are. Afterwards executors(kServer) are new ones.
+  // Ends the server's side as kill -9 would: its coroutines are destroyed where
+  // they are. Afterwards executors(kServer) returns new ones.
   virtual void CrashServer() = 0;
 
   Executor executor(Side side) { return executors(side).front(); }
 
-  // Runs `task` on `executor` to its end.
+  // Runs `task` on `executor` to completion.
   template <typename T>
   T Run(const Executor& executor, Task<T> task) {
     return Await(StartOn(executor, std::move(task)));

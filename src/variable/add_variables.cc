@@ -11,7 +11,8 @@
 namespace capstan {
 namespace {
 
-// By name, each valid, none there already.
+// Sorts the specs by name, after checking that each is valid and that no name
+// is taken.
 absl::Status SortSpecs(const ShardMap& map, std::vector<VariableSpec>& specs) {
   for (const VariableSpec& spec : specs) {
     CAPSTAN_RETURN_IF_ERROR(ValidateSpec(spec));
@@ -33,7 +34,7 @@ absl::Status SortSpecs(const ShardMap& map, std::vector<VariableSpec>& specs) {
   return absl::OkStatus();
 }
 
-// With new ids, and cut into shards that have no place yet.
+// Entries with new ids, split into shards that have no server yet.
 absl::StatusOr<std::vector<VariableEntry>> Cut(const ShardMap& map,
                                                std::vector<VariableSpec> specs,
                                                const Partitioner& partitioner) {

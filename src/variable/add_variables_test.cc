@@ -55,7 +55,7 @@ double MaxOverMean(const std::vector<uint64_t>& bytes) {
   return most * static_cast<double>(bytes.size()) / total;
 }
 
-// semantics.md, 62: as equals, variables go around.
+// semantics.md, 62: variables of equal size are placed round robin.
 TEST(AddVariablesTest, EqualVariablesGoAround) {
   const ShardMap map =
       AddVariables(Empty(3), {Spec("a"), Spec("b"), Spec("c"), Spec("d")},
@@ -94,7 +94,7 @@ TEST(AddVariablesTest, CutsAsThePartitionerSays) {
   EXPECT_EQ(ServerOf(whole, "b"), 1u);
 }
 
-// semantics.md, 67, as far as the map goes: what was asked for is kept.
+// semantics.md, 67, as far as the map is concerned: the request is kept.
 TEST(AddVariablesTest, KeepsTheSpec) {
   VariableSpec spec = Spec("w", {10, 4});
   spec.aggregation = Aggregation::kSum;
@@ -116,8 +116,8 @@ TEST(AddVariablesTest, KeepsTheSpec) {
   EXPECT_EQ(map.Find("w")->shards.size(), 2u);
 }
 
-// A table of 100 MB and the layers of a model, and how round robin by count, as
-// in TensorFlow, would place the same shards in order of creation.
+// A table of 100 MB and the layers of a model. For comparison: the same shards
+// placed round robin by count in order of creation, as TensorFlow does.
 TEST(AddVariablesTest, BalancesATableAndSmallVariables) {
   std::vector<VariableSpec> specs;
   specs.push_back(Spec("embedding", {1'562'500, 16}));  // 100 MB
@@ -154,7 +154,7 @@ TEST(AddVariablesTest, BalancesATableAndSmallVariables) {
 }
 
 TEST(AddVariablesTest, BalancesLayersOfAllSizes) {
-  // None is cut: what round robin gets wrong by chance of the order.
+  // No variable is split: round robin goes wrong depending on the order.
   std::vector<VariableSpec> specs;
   std::vector<uint64_t> round_robin(4);
   for (int64_t i = 0; i < 40; ++i) {
@@ -173,7 +173,7 @@ TEST(AddVariablesTest, BalancesLayersOfAllSizes) {
 
 TEST(AddVariablesTest, SlotsCountInTheBalance) {
   VariableSpec adam = Spec("adam", {100});
-  adam.optimizer = Adam{};  // three times its size
+  adam.optimizer = Adam{};  // three times the size of its values
   const ShardMap map =
       AddVariables(Empty(2),
                    {adam, Spec("a", {100}), Spec("b", {100}), Spec("c", {100})},
@@ -222,7 +222,7 @@ TEST(AddVariablesTest, ColocatedOnesAreWithTheFirstShard) {
   EXPECT_EQ(ServerOf(map, "nearer"), home);
   EXPECT_EQ(map.Find("table")->shards.size(), 3u);
 
-  // Also with those that are there already, and along them.
+  // Also with existing variables, and through a chain of them.
   const ShardMap more =
       AddVariables(map,
                    {Beside("late", "nearer"), Beside("later", "late"),
@@ -235,7 +235,7 @@ TEST(AddVariablesTest, ColocatedOnesAreWithTheFirstShard) {
 }
 
 TEST(AddVariablesTest, ColocatedBytesCountInTheBalance) {
-  // The small one brings the large one along, so the others keep away.
+  // The small one pulls the large one along, so the others stay away.
   const ShardMap map =
       AddVariables(Empty(2),
                    {Spec("small", {1}), Beside("large", "small", {100}),
@@ -261,7 +261,7 @@ TEST(AddVariablesTest, ColocationHasToLeadSomewhere) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("variable \"a\""),
                              HasSubstr("goes in a circle"))));
-  // Into a circle that it is no part of.
+  // Points into a cycle that it is not part of.
   EXPECT_THAT(add({Beside("a", "b"), Beside("b", "c"), Beside("c", "b")}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("goes in a circle")));
@@ -303,7 +303,7 @@ TEST(AddVariablesTest, IdsRunOut) {
               StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
-// Random variables, some of them colocated with others.
+// Random variables, some colocated with others.
 std::vector<VariableSpec> AnySpecs() {
   const auto count = *rc::gen::inRange<size_t>(1, 30);
   std::vector<VariableSpec> specs;
@@ -343,10 +343,10 @@ RC_GTEST_PROP(AddVariablesProperty, ServersAreWithinGrahamsBound, ()) {
   const ShardMap map =
       AddVariables(Empty(servers), specs, MinSize(1000, 20)).value();
 
-  // What cannot be parted: a shard, and all that is colocated with it.
+  // What cannot be separated: a shard and everything colocated with it.
   std::map<std::string, std::string> root;
   std::map<std::pair<std::string, size_t>, uint64_t> blocks;
-  for (const VariableSpec& spec : specs) {  // targets come before
+  for (const VariableSpec& spec : specs) {  // targets come first
     root[spec.name] =
         spec.colocate_with.empty() ? spec.name : root[spec.colocate_with];
     const VariableEntry& entry = *map.Find(spec.name);

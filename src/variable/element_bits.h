@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// 64 random bits of element `index`. Two elements share a block of Philox,
-// which makes the bits of many at half the price. Pure; thread-safe.
+// 64 random bits of element `index`. Two elements share a Philox block, which
+// halves the cost of computing the bits of many. Pure; thread-safe.
 inline uint64_t ElementBits(uint64_t seed, uint64_t index, uint32_t draw = 0) {
   return RandomBitsAt(seed, index / 2, draw)[index % 2];
 }

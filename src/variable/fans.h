@@ -1,5 +1,5 @@
-// How many inputs and outputs a unit of a layer has, going by the shape of its
-// weights. As in Keras.
+// How many inputs and outputs a unit of a layer has, inferred from the shape of
+// its weights, as in Keras.
 // Pure; thread-safe.
 #pragma once
 
@@ -12,8 +12,9 @@ struct Fans {
   double out = 1;
 };
 
-// Of a scalar 1 and 1, of a vector its size twice, of a matrix its rows and
-// columns; of more axes the last two, each times all the axes before them.
+// For a scalar 1 and 1; for a vector its size, twice; for a matrix its rows and
+// columns; with more axes the last two, each times the product of the axes
+// before them.
 Fans FansOf(const Shape& shape);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@ TEST(FansTest, AreThoseOfKeras) {
   check({}, 1, 1);
   check({7}, 7, 7);
   check({3, 5}, 3, 5);
-  check({3, 3, 16, 32}, 9 * 16, 9 * 32);  // a kernel of a convolution
+  check({3, 3, 16, 32}, 9 * 16, 9 * 32);  // a convolution kernel
   check({2, 3, 4}, 6, 8);
   check({0, 5}, 0, 5);
 }

@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-// Elements [begin, end) of the variable, as they lie in `out`.
+// Elements [begin, end) of the variable, as laid out in `out`.
 struct Part {
   const VariableSpec& spec;
   uint64_t begin = 0;
@@ -31,7 +31,7 @@ struct Part {
   MutableBytes out;
 };
 
-// The 16-bit types round from float, so twice.
+// The 16-bit types convert from float, so these round twice.
 template <typename T>
 T Convert(double value) {
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
@@ -48,7 +48,7 @@ double ToDouble(T value) {
           value));
 }
 
-// The memory need not be aligned.
+// Writes elements one after the other; the memory need not be aligned.
 template <typename T>
 class Writer {
  public:
@@ -86,8 +86,8 @@ T Neighbour(T value, bool above) {
       std::conditional_t<sizeof(T) == 8, int64_t,
                          std::conditional_t<sizeof(T) == 4, int32_t, int16_t>>;
   constexpr Integer kSign = std::numeric_limits<Integer>::min();
-  // In two's complement the numbers of one sign are in order; the negative
-  // ones the other way round.
+  // Read as integers, numbers of one sign are in order, the negative ones in
+  // reverse.
   auto bits = std::bit_cast<Integer>(value);
   if (bits < 0) bits = static_cast<Integer>(kSign - bits);
   bits = static_cast<Integer>(above ? bits + 1 : bits - 1);
@@ -95,7 +95,7 @@ T Neighbour(T value, bool above) {
   return std::bit_cast<T>(bits);
 }
 
-// In [min, max) also after rounding to T, unless no T is in there.
+// Numbers in [min, max) even after rounding to T, unless T has none there.
 template <typename T>
 void FillUniform(const Part& part, uint64_t seed, double min, double max) {
   T least = Convert<T>(min);
@@ -131,7 +131,7 @@ void FillTruncatedNormal(const Part& part, uint64_t seed, double mean,
   });
 }
 
-// The same element over and over.
+// The same element throughout.
 template <typename T>
 void FillWith(const Part& part, T value) {
   Writer<T> writer(part.out);
@@ -154,7 +154,7 @@ void FillConstant(const Part& part, double value) {
   }
 }
 
-// Each initializer, on a part of a valid variable.
+// Implements each initializer for a part of a valid variable.
 class Filler {
  public:
   explicit Filler(const Part& part) : part_(part) {}
@@ -212,7 +212,7 @@ class Filler {
           ": initializer Orthogonal: a part of it cannot be made by itself"));
     }
     if (elements == 0) return absl::OkStatus();
-    // As Keras sees it: all axes but the last are rows.
+    // As in Keras: all axes but the last are rows.
     const auto columns =
         static_cast<size_t>(part_.spec.shape[part_.spec.shape.rank() - 1]);
     const std::vector<double> matrix =

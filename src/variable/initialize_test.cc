@@ -69,8 +69,9 @@ Moments MomentsOf(const std::vector<T>& values) {
 }
 
 constexpr int64_t kCount = 1'000'000;
-// Of a mean of kCount numbers, in standard deviations of one: five standard
-// errors. The seeds are fixed, so these tests never fail by chance.
+// Tolerance for a mean of kCount numbers, in standard deviations of one number:
+// five standard errors. The seeds are fixed, so these tests never fail by
+// chance.
 constexpr double kFive = 5e-3;
 
 TEST(InitializeTest, ConstantsOfEveryDtype) {
@@ -106,9 +107,9 @@ TEST(InitializeTest, UniformIsEvenWithinItsBounds) {
   const Moments moments =
       MomentsOf(Values(Spec({kCount}, Uniform{-1, 3, uint64_t{1}})));
   EXPECT_NEAR(moments.mean, 1, kFive * 4 / std::sqrt(12));
-  // The square's standard deviation is below twice the variance.
+  // The standard deviation of the square is below twice the variance.
   EXPECT_NEAR(moments.variance, 16.0 / 12, 2 * kFive * 16 / 12);
-  // The chance that none of a million is in the last 1/50,000th is e^-20.
+  // The probability that none of a million is in the last 1/50,000th is e^-20.
   EXPECT_GE(moments.min, -1);
   EXPECT_LT(moments.min, -1 + 4.0 / 50'000);
   EXPECT_LT(moments.max, 3);
@@ -116,7 +117,7 @@ TEST(InitializeTest, UniformIsEvenWithinItsBounds) {
 }
 
 TEST(InitializeTest, UniformStaysBelowTheMaximumInEveryDtype) {
-  // Few numbers of the dtype are in there, so rounding would reach 1 often.
+  // The dtype has few numbers in this range, so rounding would often reach 1.
   const double min = 0.9;
   for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     const Tensor tensor =
@@ -130,7 +131,7 @@ TEST(InitializeTest, UniformStaysBelowTheMaximumInEveryDtype) {
       ASSERT_LT(value, 1) << NameOf(dtype);
     }
   }
-  // Nor do the signs matter, nor an interval with 0 at its end.
+  // Nor does the sign matter, or an interval that ends at 0.
   const Moments negative = MomentsOf(
       Values(Spec({100'000}, Uniform{-0x1.000002p0, -1, uint64_t{1}})));
   EXPECT_EQ(negative.min, -0x1.000002p0);
@@ -141,7 +142,7 @@ TEST(InitializeTest, UniformStaysBelowTheMaximumInEveryDtype) {
 
 TEST(InitializeTest, UniformOfNoWidthIsConstant) {
   EXPECT_THAT(Values(Spec({5}, Uniform{2, 2})), Each(2));
-  // Between two floats: the nearest.
+  // No float in between: the nearest one.
   EXPECT_THAT(Values(Spec({5}, Uniform{0.1, 0.1 + 1e-12})), Each(0.1f));
 }
 
@@ -152,8 +153,8 @@ TEST(InitializeTest, NormalIsNormal) {
   EXPECT_NEAR(moments.mean, 2, kFive * 3);
   // The square of a standard normal number has variance 2.
   EXPECT_NEAR(moments.variance, 9, kFive * std::sqrt(2) * 9);
-  // Its shares within one, two and three standard deviations; the standard
-  // error of a share is at most 0.5 / 1000.
+  // The fractions within one, two and three standard deviations; the standard
+  // error of a fraction is at most 0.5 / 1000.
   const auto share_within = [&](float bound) {
     const auto within = std::count_if(
         values.begin(), values.end(),
@@ -217,7 +218,7 @@ TEST(InitializeTest, GlorotAndHeHaveTheVarianceOfTheirFans) {
 }
 
 TEST(InitializeTest, OrthogonalColumnsAreOrthonormalTimesTheGain) {
-  // As a matrix of 6 x 4.
+  // As a 6 x 4 matrix.
   const std::vector<double> values =
       Values<double>(Spec({2, 3, 4}, Orthogonal{.gain = 2}, DType::kF64));
   for (size_t a = 0; a < 4; ++a) {
@@ -287,7 +288,7 @@ TEST(InitializeTest, BitsOfElementsDependOnTheIndexAlone) {
   }
 }
 
-// Checkpoints of experiments and bug reports count on these.
+// Experiments' checkpoints and bug reports depend on these.
 TEST(InitializeTest, ValuesNeverChange) {
   const auto first = [](Initializer initializer) {
     std::vector<float> values = Values(Spec({6, 4}, initializer));
@@ -312,7 +313,7 @@ TEST(InitializeTest, ValuesNeverChange) {
               ElementsAre(0.362876981f, -0.206397131f, -0.423241317f));
   EXPECT_THAT(first(Orthogonal{1, seed}),
               ElementsAre(0.243066996f, -0.14239724f, -0.122170009f));
-  // All bits of many, the tails of the normal distribution among them.
+  // All bits of many values, including the tails of the normal distribution.
   const auto hash = [](Initializer initializer, DType dtype) {
     return Hash64(
         Initial(Spec({1000, 100}, initializer, dtype)).view().bytes());
@@ -334,7 +335,7 @@ RC_GTEST_PROP(InitializeProperty, TheCutDoesNotMatter, ()) {
   const VariableSpec spec = Spec({rows, columns}, initializer, dtype);
   const Tensor whole = Initial(spec);
 
-  // Any cut, and memory of any alignment.
+  // Any split, and memory of any alignment.
   const size_t row_bytes = static_cast<size_t>(columns) * SizeOf(dtype);
   std::vector<std::byte> parts(static_cast<size_t>(rows) * row_bytes + 1);
   const MutableBytes out = MutableBytes(parts).subspan(1);

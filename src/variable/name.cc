@@ -10,15 +10,15 @@ namespace {
 
 constexpr uint32_t kNoCharacter = UINT32_MAX;
 
-// Takes the first character off `text`, which is not empty: its code point, or
-// kNoCharacter if the bytes are not UTF-8 (RFC 3629: no surrogates, and each
-// character in its shortest form).
+// Removes the first character from `text`, which must not be empty, and returns
+// its code point, or kNoCharacter if the bytes are not UTF-8 (RFC 3629: no
+// surrogates, and each character in its shortest form).
 uint32_t TakeCharacter(std::string_view& text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
   size_t size = 1;
   uint32_t point = first;
-  uint32_t smallest = 0;  // that needs as many bytes
+  uint32_t smallest = 0;  // code point that needs this many bytes
   if (first >= 0xf0 && first <= 0xf4) {
     size = 4, point = first & 0x07, smallest = 0x10000;
   } else if (first >= 0xe0 && first < 0xf0) {
@@ -72,7 +72,7 @@ absl::Status CheckName(std::string_view name) {
 }
 
 std::string CalledName(std::string_view name) {
-  constexpr size_t kShown = 64;  // of a name that is none
+  constexpr size_t kShown = 64;  // of an overlong name
   const bool whole = name.size() <= kMaxNameBytes;
   const std::string_view shown = whole ? name : name.substr(0, kShown);
   const std::string_view rest = whole ? "\"" : "...\"";

@@ -38,7 +38,8 @@ double Log(double x) {
   return exponent * kLn2 + 2 * s * sum;
 }
 
-// 52 bits and a half: exact, never 0 or 1, and as far from both.
+// 52 random bits plus one half: exact, and never 0 or 1 but equally far from
+// both.
 double OpenUniform(uint64_t bits) {
   return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
 }

@@ -9,19 +9,19 @@
 namespace capstan {
 namespace {
 
-// The distribution function, by the mathematical library.
+// The distribution function, computed with the math library.
 double NormalDistribution(double z) {
   return 0.5 * std::erfc(-z / std::sqrt(2.0));
 }
 
 TEST(InverseNormalTest, InvertsTheDistributionFunction) {
-  // From the far tail to the middle; the error of p relative to the smaller
-  // side is z * dz, and both functions are good to about 1e-15 in z.
+  // From the far tail to the middle. The error of p relative to the smaller
+  // side is z * dz, and both functions are accurate to about 1e-15 in z.
   for (double p = 0x1p-53; p < 0.5; p *= 1.07) {
     const double z = InverseNormal(p);
     const double tolerance = 1e-15 * (10 + 10 * z * z);
     EXPECT_NEAR(NormalDistribution(z) / p, 1, tolerance) << p;
-    // Where 1 - p is p's mirror to the last bit, so is z.
+    // Where 1 - p mirrors p to the last bit, so does z.
     if (1 - (1 - p) == p) {
       EXPECT_EQ(InverseNormal(1 - p), -z) << p;
     }
@@ -58,8 +58,8 @@ TEST(TruncatedNormalOfTest, HasTheVarianceOfKeras) {
     sum += z;
     squares += z * z;
   }
-  // Five standard errors: that of a mean of n is stddev / sqrt(n); of the
-  // squares, whose own stddev is below 1.
+  // Five standard errors: stddev / sqrt(n) for a mean of n numbers; for the
+  // squares, whose own stddev is below 1, at most 1 / sqrt(n).
   EXPECT_NEAR(sum / kNumbers, 0, 5 * kTruncatedStddev / 1000);
   EXPECT_NEAR(squares / kNumbers, kTruncatedStddev * kTruncatedStddev, 5e-3);
 }

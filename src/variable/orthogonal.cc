@@ -11,8 +11,8 @@
 namespace capstan {
 namespace {
 
-// Four sums at once, which the processor can do side by side; and always the
-// same four, whatever the compiler thinks of reordering.
+// Four independent sums, which the processor can compute in parallel; explicit,
+// so that the order of additions does not depend on the compiler.
 double Dot(std::span<const double> a, std::span<const double> b) {
   std::array<double, 4> sums{};
   const size_t whole = a.size() / 4 * 4;
@@ -28,7 +28,7 @@ void Subtract(std::span<double> from, double times,
   for (size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
 }
 
-// The vectors one after the other, each of `size`.
+// Orthonormal vectors of length `size`, stored one after the other.
 class Basis {
  public:
   Basis(size_t count, size_t size, uint64_t seed)
@@ -43,9 +43,10 @@ class Basis {
   }
 
  private:
-  // Vector j: normal numbers, minus their part along the vectors before, of
-  // length 1 (Gram-Schmidt). False if next to nothing is left: a draw which
-  // depends on those before, that is one of billions.
+  // Computes vector j: normal numbers, minus their projection on the previous
+  // vectors, normalized (Gram-Schmidt). Returns false if next to nothing is
+  // left, since the draw depends on the previous vectors; that happens once in
+  // billions of draws.
   bool Add(size_t j, uint32_t draw) {
     const std::span<double> vector = (*this)[j];
     for (size_t i = 0; i < size_; ++i) {
@@ -54,8 +55,8 @@ class Basis {
     const double first_norm = std::sqrt(Dot(vector, vector));
     double before = first_norm;
     double norm = before;
-    // Where much is taken away, rounding leaves some of it; a second pass
-    // takes that too ("twice is enough", Kahan).
+    // Where much is subtracted, rounding leaves some of it; a second pass
+    // removes that too ("twice is enough", Kahan).
     for (int pass = 0; pass < 2; ++pass) {
       before = norm;
       for (size_t k = 0; k < j; ++k) {

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// The largest difference of A'A (tall) or AA' (wide) from the unit matrix.
+// The largest deviation of A'A (tall) or AA' (wide) from the identity matrix.
 double ErrorOf(const std::vector<double>& a, size_t rows, size_t columns) {
   const bool tall = rows >= columns;
   const size_t count = tall ? columns : rows;
@@ -39,7 +39,7 @@ TEST(OrthogonalTest, IsOrthonormal) {
                                               {200, 199}}) {
     const auto matrix = RandomOrthogonal(rows, columns, 3);
     ASSERT_EQ(matrix.size(), rows * columns);
-    // Rounding of a sum of products that add up to at most 1.
+    // The rounding error of a sum of products that add up to at most 1.
     EXPECT_LT(ErrorOf(matrix, rows, columns), 1e-14) << rows << "x" << columns;
   }
 }
@@ -55,8 +55,8 @@ TEST(OrthogonalTest, DependsOnTheSeed) {
 }
 
 TEST(OrthogonalTest, SignsAreEven) {
-  // A Haar matrix has no preferred direction: of 400 first entries about half
-  // are positive, five standard errors (10 each) allowed.
+  // A Haar matrix has no preferred direction: about half of 400 first entries
+  // are positive, with five standard errors (10 each) of tolerance.
   int positive = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     if (RandomOrthogonal(3, 3, seed)[0] > 0) ++positive;

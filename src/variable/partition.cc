@@ -25,7 +25,8 @@ void CheckAtLeastOne(const char* partitioner, const char* field,
       partitioner, ": ", field, " is ", value, "; it must be at least 1")));
 }
 
-// One shard is always allowed, also of a variable without rows.
+// Caps `shards` at one per row. One shard is always allowed, even for a
+// variable without rows.
 int64_t AtMostRows(int64_t shards, const Shape& shape) {
   return std::max<int64_t>(1, std::min(shards, shape.num_rows()));
 }

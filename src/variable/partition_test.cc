@@ -58,10 +58,10 @@ TEST(PartitionerTest, MinSizeRoundsUp) {
 }
 
 TEST(PartitionerTest, MaxSizeCutsAtRows) {
-  EXPECT_EQ(MaxSize(100)({10, 6}, kFloat), 3);  // rows of 24 bytes, 4 a shard
+  EXPECT_EQ(MaxSize(100)({10, 6}, kFloat), 3);  // rows of 24 bytes, 4 per shard
   EXPECT_EQ(MaxSize(10)({5, 6}, kFloat), 5);    // a row is larger
-  EXPECT_EQ(MaxSize(1, 3)({5, 6}, kFloat), 3);  // the most shards wins
-  EXPECT_EQ(MaxSize(1)({5, 0}, kFloat), 1);     // nothing to cut
+  EXPECT_EQ(MaxSize(1, 3)({5, 6}, kFloat), 3);  // the maximum wins
+  EXPECT_EQ(MaxSize(1)({5, 0}, kFloat), 1);     // nothing to split
   EXPECT_EQ(MaxSize(1)({0, 5}, kFloat), 1);
 }
 

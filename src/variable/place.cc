@@ -12,8 +12,7 @@ uint64_t Largest(const ShardBytes& shards) {
   return shards.empty() ? 0 : *std::max_element(shards.begin(), shards.end());
 }
 
-// The numbers [0, count) with those before which `before` holds first, else in
-// order.
+// The numbers [0, count), stably sorted by `before`.
 template <typename Before>
 std::vector<uint32_t> Order(size_t count, const Before& before) {
   std::vector<uint32_t> order(count);
@@ -28,7 +27,7 @@ ShardServers PlaceOne(const ShardBytes& shards, std::vector<uint64_t>& load) {
     places[shard] = server;
     load[server] = SaturatingAdd(load[server], shards[shard]);
   };
-  if (shards.size() == 1) {  // as most are; needs no sorting
+  if (shards.size() == 1) {  // the usual case, without sorting
     put(0, static_cast<uint32_t>(std::min_element(load.begin(), load.end()) -
                                  load.begin()));
     return places;
@@ -36,7 +35,7 @@ ShardServers PlaceOne(const ShardBytes& shards, std::vector<uint64_t>& load) {
   const auto by_bytes = Order(shards.size(), [&](uint32_t a, uint32_t b) {
     return shards[a] > shards[b];
   });
-  // Round by round, one shard for each server.
+  // In rounds of one shard per server.
   for (size_t next = 0; next < by_bytes.size();) {
     const auto by_load = Order(
         load.size(), [&](uint32_t a, uint32_t b) { return load[a] < load[b]; });

@@ -1,4 +1,4 @@
-// Which server gets which shard: numbers only.
+// Assigns shards to servers: numbers only.
 // Pure; thread-safe.
 #pragma once
 
@@ -8,19 +8,20 @@
 
 namespace capstan {
 
-// The bytes of each shard of one variable, and the servers of each.
+// The bytes of each shard of one variable, and the server of each.
 using ShardBytes = std::vector<uint64_t>;
 using ShardServers = std::vector<uint32_t>;
 
-// Places the shards of new variables onto the servers, of which server i has
-// load[i] bytes already. The variable with the largest shard goes first; its
-// shards, the largest first, go to the servers that have least so far, to each
-// one before to any a second time. Equals go in the order given, and to the
-// lowest server. There must be a server.
+// Places the shards of new variables on the servers, of which server i already
+// has load[i] bytes. The variable with the largest shard goes first; its
+// shards, largest first, go to the least loaded servers, one to each before any
+// gets a second. Ties are broken by the given order, and by the lowest server.
+// There must be at least one server.
 //
-// From empty servers, no two servers ever differ by more than the largest
-// shard. So the fullest has at most the mean and (1 - 1 / servers) times that:
-// Graham's bound, which keeping the shards of a variable apart does not spoil.
+// Starting from empty servers, no two servers ever differ by more than the
+// largest shard. So the fullest has at most the mean plus (1 - 1 / servers)
+// times the largest shard: Graham's bound, which keeping a variable's shards
+// apart does not spoil.
 std::vector<ShardServers> Place(std::span<const ShardBytes> variables,
                                 std::vector<uint64_t> load);
 

@@ -17,7 +17,7 @@ absl::StatusOr<ShardMap> PlaceAnew(const ShardMap& map, uint64_t generation,
     if (!empty.ok()) return empty.status();
     for (VariableEntry& entry : entries) {
       std::string& other = entry.spec.colocate_with;
-      // It was dropped, and decides nothing any more.
+      // The other variable was dropped, so it no longer matters.
       if (map.Find(other) == nullptr) other.clear();
     }
     std::sort(entries.begin(), entries.end(),

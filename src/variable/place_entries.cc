@@ -11,11 +11,11 @@
 namespace capstan {
 namespace {
 
-// One call:
-//   1. Weigh: the shards, and what the servers have.
-//   2. Tie: the colocated to the shard that decides where they go, whose bytes
-//      then count theirs.
-//   3. Settle: shards that are free are placed, and the others follow.
+// One call goes through three phases:
+//   1. Weigh: sum up the shards and what the servers already have.
+//   2. Tie: attach colocated variables to the shard that decides where they
+//      go, and count their bytes there.
+//   3. Settle: place the free shards; the attached ones follow.
 class Placement {
  public:
   Placement(const ShardMap& map, std::vector<VariableEntry> added)
@@ -83,8 +83,8 @@ class Placement {
   }
 
  private:
-  // What decides where a variable goes: an entry of the map, or one of those
-  // that are added, which may be the variable itself.
+  // What decides where a variable goes: an entry of the map, or one of the
+  // added entries, possibly the variable itself.
   struct Anchor {
     const VariableEntry* placed = nullptr;
     size_t added = 0;
@@ -94,7 +94,7 @@ class Placement {
     return anchors_[i].placed == nullptr && anchors_[i].added == i;
   }
 
-  // Follows colocate_with, which may go from one to the next.
+  // Follows the chain of colocate_with.
   absl::StatusOr<Anchor> FindAnchor(size_t start) const {
     size_t at = start;
     for (size_t steps = 0; steps <= added_.size(); ++steps) {
@@ -124,8 +124,8 @@ class Placement {
 
   const ShardMap& map_;
   std::vector<VariableEntry> added_;
-  std::vector<uint64_t> load_;  // of each server
-  // Of each that is added:
+  std::vector<uint64_t> load_;  // per server
+  // Per added entry:
   std::vector<ShardBytes> bytes_;
   std::vector<Anchor> anchors_;
 };

@@ -1,4 +1,4 @@
-// Which server gets which shard of variables that are cut already.
+// Assigns servers to the shards of variables that are already split.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace capstan {
 
-// `added`, sorted by name, with the servers of their shards: placed by bytes
-// beside what `map` has, onto the servers that serve in it, as AddVariables
-// says. InvalidArgument if colocate_with names a variable that is in neither,
-// or goes in a circle. There must be a server.
+// `added`, which must be sorted by name, with servers assigned to their shards:
+// placed by bytes beside what `map` has, on the servers that serve in it, as
+// AddVariables describes. InvalidArgument if colocate_with names a variable
+// that is in neither, or is circular. There must be at least one server.
 absl::StatusOr<std::vector<VariableEntry>> PlaceEntries(
     const ShardMap& map, std::vector<VariableEntry> added);
 

@@ -33,10 +33,11 @@ TEST(PlaceTest, TheLargestGoesFirst) {
 
 TEST(PlaceTest, ShardsOfAVariableAreApart) {
   EXPECT_THAT(PlaceOn(3, {{5, 5, 4}}), ElementsAre(ElementsAre(0, 1, 2)));
-  // Even if another server has less: 0 has 100 and gets one all the same.
+  // Even if another server has less: 0 already has 100 but gets one all the
+  // same.
   EXPECT_THAT(Place(std::vector<ShardBytes>{{5, 5, 5}}, {100, 0, 0}),
               ElementsAre(ElementsAre(1, 2, 0)));
-  // More shards than servers: as evenly as can be.
+  // More shards than servers: as evenly as possible.
   EXPECT_THAT(PlaceOn(2, {{5, 5, 5, 5, 5}}),
               ElementsAre(ElementsAre(0, 1, 0, 1, 0)));
 }

@@ -1,5 +1,5 @@
 // How much memory variables take on the servers. Sizes come from peers too, so
-// sums stop at the largest number instead of wrapping.
+// sums saturate instead of wrapping.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace capstan {
 
-// The bytes of a row of a valid variable: its value, and as much again for
+// The bytes of a row of a valid variable: its value, and the same again for
 // each slot of the optimizer.
 uint64_t StoredRowBytes(const VariableSpec& spec);
 
-// a + b and a * b, or UINT64_MAX if that is too small.
+// a + b and a * b, or UINT64_MAX on overflow.
 inline uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;

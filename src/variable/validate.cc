@@ -35,7 +35,7 @@ double LargestOf(DType dtype) {
   }
 }
 
-// The integers [min, end) of the other dtypes, as doubles exact.
+// The range [min, end) of the other dtypes, as exact doubles.
 struct IntegerRange {
   double min = 0;
   double end = 0;
@@ -55,7 +55,7 @@ IntegerRange IntegersOf(DType dtype) {
   }
 }
 
-// Each initializer by itself, against the shape and dtype of the variable.
+// Checks an initializer by itself, against the variable's shape and dtype.
 class InitializerCheck {
  public:
   explicit InitializerCheck(const VariableSpec& spec) : spec_(spec) {}
@@ -134,7 +134,7 @@ class InitializerCheck {
                             "Ones or Constant, or Unset and assign"));
   }
 
-  // As the dtype's, not as a double: 70,000 is infinite in f16.
+  // Finite in the dtype, not just as a double: 70,000 is infinite in f16.
   absl::Status Fits(const char* initializer, const char* field,
                     double value) const {
     if (std::abs(value) <= LargestOf(spec_.dtype)) return absl::OkStatus();
@@ -149,7 +149,7 @@ class InitializerCheck {
     if (!(stddev >= 0)) {
       return Bad(initializer, "stddev", stddev, "it must be at least 0");
     }
-    // No draw is further from the mean (normal.h).
+    // No draw is farther from the mean (normal.h).
     constexpr double kFarthest = 9;
     if (std::abs(mean) + kFarthest * stddev <= LargestOf(spec_.dtype)) {
       return absl::OkStatus();

@@ -1,5 +1,6 @@
-// Whether the description of a variable makes sense. The one place that says
-// so: for what a program asks for and for what arrives from a peer or a file.
+// Whether the description of a variable is valid. This is the only place that
+// decides: for what a program asks for and for what arrives from a peer or a
+// file.
 // Pure; thread-safe.
 #pragma once
 
@@ -12,8 +13,8 @@ namespace capstan {
 inline constexpr int kMaxReplicas = 1'000'000;
 
 // OK, or InvalidArgument that names the variable, the field and its value, and
-// what to do. Besides what each field says of itself:
-//   - an optimizer needs f32, which is what its state and arithmetic are;
+// says what to do. Beyond the constraints documented on each field:
+//   - an optimizer needs f32, the type of its state and arithmetic;
 //   - a random initializer needs a floating dtype, and its numbers must be
 //     finite in that dtype; a Constant must be exact in an integer dtype;
 //   - Orthogonal needs at least two axes.

@@ -1,4 +1,5 @@
-// How long this process has waited for something while it was running.
+// How long this process has waited for something, counting only the time when
+// it was running.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +9,10 @@
 
 namespace capstan {
 
-// A process that is stopped (SIGSTOP, a frozen container, a machine that swaps)
-// sees the clock leap when it continues. Whoever it waited for may have
-// answered meanwhile, and it has not looked yet, so a leap is not silence: of
-// the time between two looks at most `longest` counts. Look more often than
+// A process that was stopped (SIGSTOP, a frozen container, a swapping machine)
+// sees the clock jump when it resumes. An answer may have arrived meanwhile
+// that the process has not read yet, so the jump must not count as silence: of
+// the time between two looks, at most `longest` counts. Look more often than
 // that. Not thread-safe.
 class AwakeTime {
  public:
@@ -24,7 +25,7 @@ class AwakeTime {
     elapsed_ = Duration::zero();
   }
 
-  // Adds what has passed since the last look, and returns the sum.
+  // Adds the time since the last look and returns the sum.
   Duration Look(MonotonicTime now) {
     elapsed_ = At(now);
     if (now - last_look_ > longest_) continued_ = now;
@@ -33,9 +34,10 @@ class AwakeTime {
   }
 
   Duration elapsed() const { return elapsed_; }
-  // When a look last found that the process had been stopped, if ever.
+  // The time of the last look that found that the process had been stopped, if
+  // any.
   std::optional<MonotonicTime> continued() const { return continued_; }
-  // What Look would return.
+  // What Look would return; changes nothing.
   Duration At(MonotonicTime now) const {
     return elapsed_ + std::min<Duration>(now - last_look_, longest_);
   }

@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Values outside the stated ranges are moved to the nearest one inside.
+// Values outside the stated ranges are clamped.
 struct BackoffOptions {
   // The first wait, before jitter; at least 1 ns.
   std::chrono::nanoseconds initial = std::chrono::milliseconds(50);
@@ -18,11 +18,11 @@ struct BackoffOptions {
   std::chrono::nanoseconds max = std::chrono::seconds(5);
   // How much longer each wait is than the one before; at least 1.
   double multiplier = 2.0;
-  // The share of each wait that is left to chance, in [0, 1].
+  // The fraction of each wait that is random, in [0, 1].
   double jitter = 0.5;
 };
 
-// Pure arithmetic: it does not wait itself. Not thread-safe; a value.
+// Pure arithmetic: does not wait itself. Not thread-safe; a value.
 class Backoff {
  public:
   Backoff(const BackoffOptions& options, Random random)
@@ -35,7 +35,7 @@ class Backoff {
     const std::chrono::nanoseconds base = base_;
     const double grown =
         static_cast<double>(base.count()) * options_.multiplier;
-    // Compared as double: the product may exceed what nanoseconds hold.
+    // Compared as double: the product may exceed the range of nanoseconds.
     base_ = grown < static_cast<double>(options_.max.count())
                 ? std::chrono::nanoseconds(static_cast<int64_t>(grown))
                 : options_.max;
@@ -46,14 +46,14 @@ class Backoff {
   }
 
   // Starts over from the initial wait, as after a success. The random sequence
-  // goes on.
+  // continues.
   void Reset() { base_ = options_.initial; }
 
  private:
   static BackoffOptions Clamp(BackoffOptions options) {
     options.initial = std::max(options.initial, std::chrono::nanoseconds(1));
     options.max = std::max(options.max, options.initial);
-    // Written so that NaN, too, becomes the lower limit.
+    // Written so that NaN also becomes the lower limit.
     if (!(options.multiplier >= 1.0)) options.multiplier = 1.0;
     if (!(options.jitter >= 0.0)) options.jitter = 0.0;
     options.jitter = std::min(options.jitter, 1.0);

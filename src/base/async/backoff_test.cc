@@ -88,7 +88,8 @@ RC_GTEST_PROP(BackoffProperty, StaysInItsBand, (uint64_t seed)) {
     const nanoseconds wait = backoff.Next();
     RC_ASSERT(wait <= base);
     RC_ASSERT(wait.count() >= 0);
-    // One nanosecond, and at large sizes one unit of double, for rounding.
+    // Rounding: one nanosecond, and for large values one unit of double
+    // precision.
     const double least = static_cast<double>(base.count()) * (1 - jitter);
     RC_ASSERT(static_cast<double>(wait.count()) >= least * (1 - 1e-12) - 1);
   }

@@ -1,4 +1,4 @@
-// How a caller calls off work that it started.
+// How a caller cancels work that it started.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace capstan {
 
-// Passed (by pointer) to the operations that it can end. Used from one
-// executor; must outlive the operations that were given it, but for those that
-// are destroyed with their executor, in whatever order.
+// Passed by pointer to the operations that it can cancel. Used from one
+// executor. Must outlive the operations that it was passed to, except those
+// that are destroyed together with their executor, in any order.
 class Cancellation {
  public:
   Cancellation() = default;
@@ -19,12 +19,12 @@ class Cancellation {
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
-  // Ends every operation that listens now, and any that starts later. They
+  // Ends every operation that is listening now and any that starts later. They
   // return Cancelled. Calls after the first do nothing.
   void Cancel() {
     if (cancelled_) return;
     cancelled_ = true;
-    // A listener may remove itself or others, so the list is read anew.
+    // A listener may remove itself or others, so take the front each time.
     while (!listeners_.empty()) {
       Listener listener = std::move(listeners_.front());
       listeners_.pop_front();
@@ -41,7 +41,7 @@ class Cancellation {
     std::function<void()> call;
   };
 
-  // Calls `listener` at Cancel for as long as this object lives.
+  // Calls `listener` on Cancel for as long as this object lives.
   class Registration {
    public:
     Registration(Cancellation* cancellation, std::function<void()> listener)
@@ -58,7 +58,7 @@ class Cancellation {
 
    private:
     friend class Cancellation;
-    // Its place in the list is gone.
+    // Cancel has already removed the listener from the list.
     void Forget() { cancellation_ = nullptr; }
 
     Cancellation* cancellation_;

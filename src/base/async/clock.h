@@ -1,5 +1,5 @@
 // The seam to time. Safety never depends on the wall clock: deadlines, leases
-// and time-outs use monotonic time; wall time is for people to read.
+// and timeouts use monotonic time; wall time is for people to read.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace capstan {
 
 using Duration = std::chrono::nanoseconds;
 
-// Monotonic time as its own type, so that it is never mixed with wall time nor
-// read from anywhere but a Clock.
+// Monotonic time as its own type, so that it is never mixed with wall time or
+// read from anything but a Clock.
 struct Monotonic {
   using duration = Duration;
   using rep = duration::rep;
@@ -32,17 +32,18 @@ inline std::int64_t RoundedSeconds(Duration duration) {
 // A point that never comes.
 inline constexpr MonotonicTime kNever = MonotonicTime::max();
 
-// Sleeps on one executor until a time or until cancelled. Used from that
-// executor alone. Destroying it destroys a coroutine that sleeps in it.
+// Sleeps on one executor until a given time or until cancelled. Used only from
+// that executor. Destroying the timer destroys a coroutine that is sleeping in
+// it.
 class Timer {
  public:
   virtual ~Timer() = default;
 
-  // Returns true at `time` (at once if it has passed), or false as soon as
-  // Cancel is called. One sleeper at a time.
+  // Returns true at `time` (immediately if it has passed), or false as soon as
+  // Cancel is called. At most one sleeper at a time.
   virtual Task<bool> SleepUntil(MonotonicTime time) = 0;
 
-  // Ends the sleep in progress, if there is one; a later one is unaffected.
+  // Ends the sleep in progress, if any; later sleeps are unaffected.
   virtual void Cancel() = 0;
 };
 
@@ -52,7 +53,7 @@ class Clock {
   virtual ~Clock() = default;
   virtual MonotonicTime Now() const = 0;
   virtual WallTime WallNow() const = 0;
-  // The timer must not outlive the clock nor the executor's context.
+  // The timer must not outlive the clock or the executor's context.
   virtual std::unique_ptr<Timer> NewTimer(const Executor& executor) = 0;
 };
 

@@ -9,8 +9,8 @@
 
 namespace capstan {
 
-// A flag that a coroutine waits for; waiting lowers it again. Any number of
-// Set calls before a Wait count as one. One waiter at a time.
+// A flag that a coroutine waits for; Wait clears it. Any number of Set calls
+// before a Wait count as one. At most one waiter at a time.
 class Event {
  public:
   explicit Event(const Executor& executor) : waiter_(executor) {}
@@ -20,7 +20,7 @@ class Event {
     waiter_.Wake();
   }
 
-  // Returns when the flag is up, and lowers it.
+  // Returns once the flag is set, and clears it.
   Task<> Wait() {
     while (!set_) co_await waiter_.Sleep();
     set_ = false;

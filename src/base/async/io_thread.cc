@@ -6,15 +6,15 @@
 namespace capstan {
 namespace {
 
-// What comes next often comes at once: the answer to what was just sent, the
-// next request of the one just answered. Waking a sleeping thread costs more
-// than the whole exchange (30 us against 10 on a virtual machine, see
-// docs/decisions/004), so a thread looks around for this long before it sleeps.
+// The next event often comes at once: the answer to what was just sent, or the
+// next request of the peer just answered. Waking a sleeping thread costs more
+// than the whole exchange (30 us against 10 us on a virtual machine, see
+// docs/decisions/004), so a thread polls for this long before it sleeps.
 constexpr std::chrono::microseconds kSpin(20);
-// After so many times in vain it stops looking, as then nothing does come at
-// once, or its peer waits for this very core;
+// After this many fruitless polls in a row it stops polling: either events are
+// far apart, or its peer is waiting for this very core;
 constexpr int kMaxMisses = 8;
-// but looks again after so many handlers.
+// but it polls again after this many handlers.
 constexpr int kProbeEvery = 64;
 
 }  // namespace
@@ -30,7 +30,7 @@ void IoThread::Run() {
     if (misses == kMaxMisses) {
       for (int i = 0; i < kProbeEvery; ++i) context_.run_one();
     }
-    // What is ready by now says nothing about what will come.
+    // Handlers that are ready now say nothing about what comes next.
     while (context_.poll() > 0) {
     }
     if (Spin()) {

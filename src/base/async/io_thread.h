@@ -1,4 +1,5 @@
-// Threads that run executors: one io_context, one thread, no locks between.
+// Threads that run executors: one thread per io_context, so no locks are
+// needed.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -11,9 +12,9 @@
 
 namespace capstan {
 
-// One thread that runs what is posted to its executor until destroyed.
+// A thread that runs what is posted to its executor until destroyed.
 // Destruction stops the thread after the handler that is running, then destroys
-// the coroutines that are left: objects that they point to must outlive this.
+// the remaining coroutines: objects that they point to must outlive this.
 // Thread-safe.
 class IoThread {
  public:
@@ -24,13 +25,14 @@ class IoThread {
 
   Executor executor() { return context_.get_executor(); }
 
-  // Stops the thread and waits for it. What is left is destroyed later, with
-  // this object. Not thread-safe; calls after the first do nothing.
+  // Stops the thread and waits for it. Remaining coroutines are destroyed
+  // later, with this object. Not thread-safe; calls after the first do nothing.
   void Stop();
 
  private:
   void Run();
-  // Runs what is ready or becomes so within a short time. False if nothing.
+  // Runs handlers that are ready or become ready within a short time. Returns
+  // false if there were none.
   bool Spin();
 
   asio::io_context context_{1};
@@ -38,13 +40,13 @@ class IoThread {
   std::thread thread_;
 };
 
-// A number of IoThreads. Destruction stops them all before it destroys the
-// first, so that none posts to another that is being destroyed. Thread-safe.
+// A pool of IoThreads. Destruction stops all of them before it destroys the
+// first, so that none posts to one that is being destroyed. Thread-safe.
 class IoThreads {
  public:
   explicit IoThreads(int count);
   ~IoThreads();
-  // As IoThread::Stop, for all.
+  // IoThread::Stop for all of them.
   void Stop();
   int size() const { return static_cast<int>(threads_.size()); }
   // The executor of thread `index` modulo the number of threads.

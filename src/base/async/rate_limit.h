@@ -1,5 +1,5 @@
-// Lets through at most n events in any interval and counts the rest: what
-// keeps a misbehaving peer from filling the log.
+// Lets through at most n events in any interval and counts the rest, so that a
+// misbehaving peer cannot fill the log.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace capstan {
 
 // Not thread-safe: owned by one executor. The caller passes the time, on the
-// monotonic clock (clock.Now().time_since_epoch()); a time before an earlier
-// one counts as that earlier one.
+// monotonic clock (clock.Now().time_since_epoch()); a time earlier than a
+// previous one counts as the previous one.
 class RateLimit {
  public:
   // At most `limit` events in any stretch of time shorter than `interval`.
@@ -30,7 +30,7 @@ class RateLimit {
       return std::nullopt;
     }
     latest_ = now = std::max(now, latest_);
-    // The slot to be overwritten holds the time of the event `limit` ago.
+    // The slot to overwrite holds the time of the event `limit` events ago.
     std::optional<std::chrono::nanoseconds>& slot = allowed_at_[next_];
     if (slot.has_value() && now - *slot < interval_) {
       ++suppressed_;

@@ -1,4 +1,5 @@
-// From a plain thread into coroutines and back: runs one to its end and waits.
+// From a plain thread into coroutines and back: runs a task to completion and
+// waits for it.
 #pragma once
 
 #include <exception>
@@ -11,8 +12,8 @@
 
 namespace capstan {
 
-// Starts `task` on `executor` and returns its result to come. The result is
-// set on the executor itself; asio::use_future would use threads of its own
+// Starts `task` on `executor` and returns a future for its result. The result
+// is set on the executor itself; asio::use_future would use threads of its own
 // for that, which a simulation cannot have. If the executor's context is
 // destroyed first, the future throws std::future_error.
 template <typename T>
@@ -38,8 +39,8 @@ std::future<T> StartOn(const Executor& executor, Task<T> task) {
 }
 
 // Runs `task` on `executor`, whose context another thread runs, and blocks the
-// calling thread until it returns. Calling it from the executor's own thread
-// would wait for itself.
+// calling thread until the task returns. Deadlocks if called from the
+// executor's own thread.
 template <typename T>
 T RunOn(const Executor& executor, Task<T> task) {
   return StartOn(executor, std::move(task)).get();

@@ -8,8 +8,8 @@
 namespace capstan {
 namespace {
 
-// Runs what it is given at once. For the end of a coroutine that nobody waits
-// for, which Asio would otherwise put into the executor's queue.
+// Runs what it is given immediately. For the completion of a coroutine that
+// nobody waits for, which Asio would otherwise queue on the executor.
 struct InlineExecutor {
   template <typename Function>
   void execute(Function&& function) const {

@@ -1,8 +1,8 @@
 // How asynchronous code is written here: as coroutines that run on an executor.
 //
-// An executor stands for one thread (an io_context that one thread runs) or,
-// in simulation, for one node. Objects that live on an executor are touched
-// from it alone and need no locks; another thread posts to the executor.
+// An executor stands for one thread (an io_context that one thread runs) or, in
+// simulation, for one node. Objects that live on an executor are used from it
+// only and need no locks; other threads post to the executor.
 #pragma once
 
 #include <asio/any_io_executor.hpp>
@@ -19,10 +19,10 @@ using Executor = asio::any_io_executor;
 template <typename T = void>
 using Task = asio::awaitable<T>;
 
-// Starts `task` on `executor` and lets it run by itself; it ends when it
-// returns, or is destroyed with the executor's context. It must not throw.
-// Called on the executor's own thread, it runs the task at once up to its first
-// wait, which may be its end.
+// Starts `task` on `executor` and detaches it; the task ends when it returns,
+// or is destroyed with the executor's context. It must not throw. If called on
+// the executor's own thread, runs the task immediately until it first waits or
+// ends.
 void Spawn(const Executor& executor, Task<> task);
 
 }  // namespace capstan

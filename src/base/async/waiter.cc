@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// The sleepers of one execution context, as an Asio service, so that the
-// context destroys them when it is destroyed.
+// The sleepers of one execution context, as an Asio service, so that destroying
+// the context destroys them.
 class PendingWaiters : public asio::execution_context::service {
  public:
   using key_type = PendingWaiters;
@@ -38,8 +38,8 @@ class PendingWaiters : public asio::execution_context::service {
  private:
   void shutdown() override {
     closed_ = true;
-    // Destroying one sleeper may destroy others, or the Waiter itself, so the
-    // handler is moved out first and the list is read anew each time.
+    // Destroying one sleeper may destroy others, or the Waiter itself, so take
+    // the front of the list each time; Take moves the handler out first.
     while (first_ != nullptr) first_->Take();
   }
 
@@ -49,8 +49,8 @@ class PendingWaiters : public asio::execution_context::service {
 
 asio::execution_context::id PendingWaiters::id;
 
-// A sleeper on its way through the executor's queue. Has no executor of its
-// own, so that Asio does not pass it on to that one once it is there.
+// A sleeper on its way through the executor's queue. Has no associated
+// executor, so that Asio does not dispatch it again once it runs there.
 struct Waiter::Resume {
   explicit Resume(Handler&& sleeper) : handler(std::move(sleeper)) {}
   void operator()() { std::move(handler)(); }

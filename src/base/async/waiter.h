@@ -1,11 +1,11 @@
-// The place where one coroutine sleeps until somebody wakes it: the building
-// block of Event, of simulated timers and of in-memory streams.
+// Where one coroutine sleeps until another wakes it: the building block of
+// Event, of simulated timers and of in-memory streams.
 //
-// A Waiter belongs to one executor and is used from it alone. When the
-// executor's context is destroyed, every coroutine that still sleeps in a
-// Waiter is destroyed with it, without being resumed: that is how a simulated
-// node crashes, and why shutting down leaks nothing even where a coroutine and
-// the object it waits in own one another.
+// A Waiter belongs to one executor and is used only from it. When the
+// executor's context is destroyed, every coroutine that is still sleeping in a
+// Waiter is destroyed with it, without being resumed. This is how a simulated
+// node crashes, and why shutdown leaks nothing even where a coroutine and the
+// object that it waits in own each other.
 #pragma once
 
 #include <asio/async_result.hpp>
@@ -22,7 +22,7 @@ class PendingWaiters;
 class Waiter {
  public:
   explicit Waiter(const Executor& executor);
-  // A coroutine that still sleeps here is destroyed.
+  // Destroys a coroutine that is still sleeping here.
   ~Waiter();
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
@@ -30,13 +30,13 @@ class Waiter {
   // Sleeps until Wake. At most one coroutine may sleep at a time.
   Task<> Sleep();
 
-  // Resumes the sleeper soon, from the executor's queue and not from inside
-  // this call. Returns false if nobody sleeps.
+  // Resumes the sleeper soon: from the executor's queue, not inside this call.
+  // Returns false if nobody is sleeping.
   bool Wake();
 
-  // Resumes the sleeper at once, inside this call, which returns when it sleeps
-  // again or ends. For a caller on the executor who is prepared for whatever
-  // the sleeper does. Returns false if nobody sleeps.
+  // Resumes the sleeper inside this call, which returns when the sleeper sleeps
+  // again or ends. For callers on the executor that can cope with anything the
+  // sleeper does. Returns false if nobody is sleeping.
   bool WakeNow();
 
   bool occupied() const { return handler_.has_value(); }
@@ -50,7 +50,7 @@ class Waiter {
   struct Resume;
 
   void Store(Handler&& handler);
-  // Takes the handler out of the list of sleepers.
+  // Removes the handler from the list of sleepers.
   std::optional<Handler> Take();
 
   Executor executor_;

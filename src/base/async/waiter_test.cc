@@ -48,7 +48,7 @@ struct Node {
   int& alive;
 };
 
-// Owns what it sleeps in: a cycle that only the context can break.
+// Owns the object it sleeps in: a cycle that only the context can break.
 Task<> SleepInOwn(std::shared_ptr<Node> node) { co_await node->waiter.Sleep(); }
 
 TEST(WaiterTest, DestroyingTheContextDestroysSleepersInCycles) {

@@ -6,7 +6,7 @@ namespace capstan {
 
 void YieldCores() {
   constexpr int kNiceness = 19;
-  // On Linux a thread has a niceness of its own, and 0 is the caller.
+  // On Linux each thread has its own niceness, and 0 means the caller.
   if (getpriority(PRIO_PROCESS, 0) >= kNiceness) return;
   (void)setpriority(PRIO_PROCESS, 0, kNiceness);
 }

@@ -1,11 +1,12 @@
-// For threads whose work is behind that of others.
+// For threads whose work has lower priority than that of others.
 #pragma once
 
 namespace capstan {
 
-// From now on this thread, and those that it starts, get a tenth of what
-// another thread gets of a core that both want (nice 19); all of one that is
-// free. Cannot be taken back. Does nothing where the system has no such thing.
+// Lowers the priority of this thread, and of the threads that it starts, to
+// nice 19: when competing for a core it gets about a tenth of what another
+// thread gets, but all of a core that is free. Cannot be undone. Does nothing
+// on systems without per-thread niceness.
 void YieldCores();
 
 }  // namespace capstan

@@ -46,7 +46,7 @@ absl::StatusOr<std::string> ReadFile(const FileSystem& files,
   const absl::StatusOr<size_t> got = (*file)->ReadAt(
       0, std::as_writable_bytes(std::span(content.data(), content.size())));
   CAPSTAN_RETURN_IF_ERROR(got.status());
-  // Shorter only if somebody truncated the file meanwhile.
+  // Shorter only if the file was truncated meanwhile.
   content.resize(*got);
   return content;
 }
@@ -54,7 +54,7 @@ absl::StatusOr<std::string> ReadFile(const FileSystem& files,
 absl::Status ReplaceFile(FileSystem& files, std::string_view path,
                          Bytes content) {
   const std::string temporary = absl::StrCat(ToAbsl(path), ".tmp");
-  // One may be left from a crash.
+  // One may be left over from a crash.
   const absl::Status removed = files.Remove(temporary);
   if (!absl::IsNotFound(removed)) CAPSTAN_RETURN_IF_ERROR(removed);
   absl::Status status = WriteNew(files, temporary, content);

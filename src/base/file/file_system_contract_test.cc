@@ -133,7 +133,7 @@ TEST_P(FileSystemContractTest, ReadAtReadsAnyPart) {
 }
 
 TEST_P(FileSystemContractTest, LargeFileIsWhole) {
-  // Odd sizes, so that no piece ends with a block.
+  // An odd size, so that no piece ends at a block boundary.
   std::string text(1'000'003, '\0');
   Random random(1);
   for (char& c : text) c = static_cast<char>(random.NextU64());
@@ -356,8 +356,8 @@ TEST_P(FileSystemContractTest, UnusualNamesAreNames) {
   EXPECT_EQ(listed->size(), std::size(names));
 }
 
-// Random calls against a map from path to content, within one directory. It
-// finds differences that no case above names.
+// Random calls checked against a map from path to content, within one
+// directory. Finds differences that no case above covers.
 TEST_P(FileSystemContractTest, AgreesWithAMap) {
   Random random(2024);
   std::map<std::string, std::string> model;

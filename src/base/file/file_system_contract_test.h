@@ -1,4 +1,4 @@
-// The contract of FileSystem as a test-suite, written once in
+// The contract of FileSystem as a test suite, written once in
 // file_system_contract_test.cc and instantiated by each implementation's test:
 //
 //   INSTANTIATE_TEST_SUITE_P(Sim, FileSystemContractTest,
@@ -15,7 +15,7 @@
 
 namespace capstan {
 
-// Holds an empty file system, and whatever it lives on.
+// Holds an empty file system and whatever backs it.
 class FileSystemHarness {
  public:
   virtual ~FileSystemHarness() = default;
@@ -30,7 +30,7 @@ class FileSystemContractTest
   FileSystemContractTest()
       : harness_(GetParam()()), files_(harness_->files()) {}
 
-  // Writes a file through the interface, and reads one whole.
+  // Write and read a whole file through the interface.
   void Write(std::string_view path, std::string_view content);
   std::string Read(std::string_view path) const;
 

@@ -79,7 +79,7 @@ TEST(ReplaceFileTest, RefusesADirectory) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// At every budget of bytes: the old content is left, or the new is there.
+// At every byte budget, either the old content is left or the new is in place.
 TEST(ReplaceFileTest, FullDiskLeavesTheOld) {
   const std::string old_content(30, 'o');
   const std::string new_content(40, 'n');
@@ -120,8 +120,8 @@ TEST(ReplaceFileTest, EveryFailureIsReportedAndLeavesOldOrNew) {
 using Replace =
     std::function<absl::Status(FileSystem&, std::string_view, Bytes)>;
 
-// Kills `replace` at each of its operations, loses power, and counts how often
-// what is found afterwards breaks the promise of ReplaceFile.
+// Kills `replace` at each of its operations, cuts power, and counts how often
+// what is left breaks the promise of ReplaceFile.
 int CountViolations(const Replace& replace) {
   const std::string old_content(700, 'o');
   const std::string new_content(1500, 'n');
@@ -152,7 +152,8 @@ TEST(ReplaceFileTest, SurvivesPowerLossAtEveryOperation) {
   EXPECT_EQ(CountViolations(&ReplaceFile), 0);
 }
 
-// The same with one step left out: the check above must notice each.
+// ReplaceFile with one step left out: the check above must detect each
+// omission.
 absl::Status ReplaceWithout(std::string_view left_out, FileSystem& files,
                             std::string_view path, Bytes content) {
   const std::string temporary =

@@ -11,7 +11,7 @@ absl::Status Make(FileSystem& files, std::string_view path) {
   if (absl::IsNotFound(info.status())) {
     CAPSTAN_RETURN_IF_ERROR(Make(files, DirectoryOf(path)));
     const absl::Status made = files.CreateDir(path);
-    // Somebody else may have been faster.
+    // Another process may have created it first.
     return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
   }
   CAPSTAN_RETURN_IF_ERROR(info.status());
@@ -24,12 +24,12 @@ absl::Status Make(FileSystem& files, std::string_view path) {
 
 absl::Status MakeDirectories(FileSystem& files, std::string_view path) {
   CAPSTAN_RETURN_IF_ERROR(Make(files, path));
-  // Those that were there too: who made them may have been killed before they
+  // Existing parents too: whoever created them may have been killed before they
   // were durable.
   while (!path.empty()) {
     path = DirectoryOf(path);
     const absl::Status synced = files.SyncDir(path);
-    // One that we may not open was not made by us.
+    // If we may not open a directory, we did not create it.
     if (!absl::IsPermissionDenied(synced)) CAPSTAN_RETURN_IF_ERROR(synced);
   }
   return absl::OkStatus();

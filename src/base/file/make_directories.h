@@ -1,4 +1,4 @@
-// Making a directory with those above it, durably. Blocks.
+// Creating a directory and its parents, durably. Blocks.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace capstan {
 
-// Makes the directory `path`, and those above it that are missing, each for its
-// owner alone; those that are there stay as they are. On return all of them are
-// durable, also if somebody else has made them just now. FailedPrecondition if
+// Creates the directory `path` and its missing parents, each accessible only to
+// its owner; existing ones are left as they are. On return all of them are
+// durable, even if another process has just created them. FailedPrecondition if
 // a file is in the way.
 absl::Status MakeDirectories(FileSystem& files, std::string_view path);
 

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// What a power failure leaves is up to chance, but for what is durable.
+// What a power failure leaves is random, except for what is durable.
 constexpr uint64_t kSeeds = 50;
 
 TEST(MakeDirectoriesTest, AllOfThePathIsThereAfterAPowerFailure) {

@@ -9,8 +9,8 @@
 namespace capstan {
 
 void RaiseOpenFileLimit() {
-  // More sockets than a task may have connections. Not without limit: some
-  // programs that a user's code starts close every number up to it.
+  // More sockets than a task may have connections. Not unlimited: some programs
+  // that user code starts close every descriptor number up to the limit.
   constexpr rlim_t kEnough = 65'536;
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

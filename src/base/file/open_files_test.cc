@@ -13,7 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The soft limit after RaiseOpenFileLimit in a process with these limits.
+// Exits with the soft limit after RaiseOpenFileLimit in a process with these
+// limits.
 void ExitWithRaised(rlim_t soft, rlim_t hard) {
   const rlimit before = {.rlim_cur = soft, .rlim_max = hard};
   if (setrlimit(RLIMIT_NOFILE, &before) != 0) std::_Exit(255);

@@ -15,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a/b" of "a/b/".
+// "a/b/" becomes "a/b".
 fs::path WithoutSlash(const fs::path& path) {
   return path.has_filename() ? path : path.parent_path();
 }
 
-// Through a FileSystem, for it makes folders private; from the nearest one that
-// is there on, as a FileSystem follows no links, and a user's path may.
+// Uses a FileSystem, which creates private folders, rooted at the nearest
+// existing one: a FileSystem follows no links, but a user's path may have some.
 absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
   const fs::path whole =
@@ -36,7 +36,7 @@ absl::Status MakeFolder(const std::string& folder) {
   }
   const auto files = PosixFileSystem::Open(top.string());
   CAPSTAN_RETURN_IF_ERROR(files.status());
-  // Somebody else may have been faster.
+  // Another process may have created it first.
   if (top == whole) return absl::OkStatus();
   return MakeDirectories(**files, whole.lexically_relative(top).string());
 }

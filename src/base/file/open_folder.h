@@ -1,4 +1,4 @@
-// Where a path of the user's leads: the folder, as a FileSystem, and the name.
+// Turns a user's path into the folder, as a FileSystem, and the name in it.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,19 @@ struct FileInFolder {
   std::string name;
 };
 
-// The folder `path`. If it is to be created, those above it that are missing
-// are made too, each for its owner alone, and durably; one that is there keeps
-// its mode. Throws kNotFound and the like, naming it.
+// Opens the folder `path`. With IfMissing::kCreate, creates it and its missing
+// parents durably, each accessible only to its owner; an existing folder keeps
+// its mode. Throws kNotFound and the like, naming the folder.
 std::unique_ptr<FileSystem> OpenFolder(const std::string& path,
                                        IfMissing if_missing);
 
-// Makes it durable that the folder `path`, which is there, has its name, as far
-// as we may: whoever has made it may not have done so. An error is no harm that
-// the caller could do anything about.
+// Makes the name of the existing folder `path` durable if permissions allow:
+// whoever created it may not have done so. Errors are ignored, since the caller
+// could not do anything about them.
 void SyncNameOf(const std::string& path);
 
-// The folder of the file `path`. Throws kInvalidArgument if it names no file.
+// Opens the folder that contains the file `path`. Throws kInvalidArgument if
+// `path` names no file.
 FileInFolder OpenFolderOf(const std::string& path, IfMissing if_missing);
 
 }  // namespace capstan

@@ -40,7 +40,7 @@ absl::StatusCode CodeOf(int error) {
   }
 }
 
-// The error for `verb` on `path` that errno stands for.
+// The error for `verb` on `path` that corresponds to errno `error`.
 absl::Status Failure(std::string_view verb, std::string_view path, int error) {
   return FileError(CodeOf(error), verb, path,
                    error == ELOOP ? "is or leads through a symbolic link"
@@ -48,13 +48,13 @@ absl::Status Failure(std::string_view verb, std::string_view path, int error) {
                                         OpenFilesRemedy(error));
 }
 
-// The same, when the caller should not have asked.
+// The same, for misuse by the caller.
 absl::Status Misuse(std::string_view verb, std::string_view path,
                     std::string_view reason) {
   return FileError(absl::StatusCode::kFailedPrecondition, verb, path, reason);
 }
 
-// Calls `function` until it is not interrupted by a signal.
+// Repeats `function` while it is interrupted by a signal.
 template <typename Function>
 auto Retry(Function function) {
   auto result = function();
@@ -85,8 +85,8 @@ UniqueFd OpenBeneath(int root_fd, std::string_view path, int flags,
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  // The kernel answers EAGAIN if a rename elsewhere kept it from proving that
-  // the path stays beneath; a busy neighbour must not become an error.
+  // The kernel returns EAGAIN if a concurrent rename kept it from proving that
+  // the path stays beneath the root; a busy neighbour must not cause an error.
   constexpr int kAttempts = 1000;
   long fd = -1;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -196,7 +196,7 @@ class PosixWritableFile final : public WritableFile {
 
   absl::Status Close() override {
     if (fd_.get() < 0) return Misuse("close", path_, "closed already");
-    // Linux has closed the descriptor even when it answers EINTR.
+    // Linux has closed the descriptor even when close returns EINTR.
     if (close(fd_.release()) != 0 && errno != EINTR) {
       return Failure("close", path_, errno);
     }
@@ -293,7 +293,7 @@ absl::Status PosixFileSystem::Rename(std::string_view from,
   const std::string new_name(NameOf(to));
   const int fd = entry->directory.get();
   if (renameat(fd, entry->name.c_str(), fd, new_name.c_str()) != 0) {
-    // Some file systems say EEXIST where others say ENOTEMPTY.
+    // Some file systems return EEXIST where others return ENOTEMPTY.
     return Failure("rename", full_path, errno == EEXIST ? ENOTEMPTY : errno);
   }
   return absl::OkStatus();
@@ -345,7 +345,7 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(
   };
   const std::unique_ptr<DIR, CloseDir> dir(fdopendir(fd.get()));
   if (dir == nullptr) return Failure("list", full_path, errno);
-  fd.release();  // The DIR owns it now.
+  fd.release();  // the DIR owns it now
   std::vector<std::string> names;
   while (true) {
     errno = 0;

@@ -1,4 +1,4 @@
-// The disk of the machine.
+// The machine's disk.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// The files under one directory. Paths are resolved by openat2 beneath a
+// The files under one directory. Paths are resolved with openat2 beneath a
 // descriptor of that directory, without following symbolic links, so neither a
 // hostile name nor a planted link reaches anything outside. Thread-safe.
 class PosixFileSystem final : public FileSystem {
  public:
-  // Opens the directory `root`, which must exist; its own path may be absolute
+  // Opens the directory `root`, which must exist; `root` itself may be absolute
   // or relative and may lead through symbolic links. NotFound,
   // FailedPrecondition (not a directory), PermissionDenied.
   static absl::StatusOr<std::unique_ptr<PosixFileSystem>> Open(
@@ -43,7 +43,7 @@ class PosixFileSystem final : public FileSystem {
  private:
   PosixFileSystem(std::string root, int root_fd);
 
-  // The path for messages, from the root on.
+  // The path including the root, for messages.
   std::string FullPath(std::string_view path) const;
 
   const std::string root_;

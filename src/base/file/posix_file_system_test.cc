@@ -57,7 +57,7 @@ class PosixFileSystemTest : public ::testing::Test {
  protected:
   PosixFileSystemTest() : files_(PosixFileSystem::Open(dir_.path()).value()) {}
 
-  // Behind the back of the file system.
+  // Bypasses the file system.
   void WriteOutside(const std::string& path, const std::string& content) {
     std::ofstream(path) << content;
   }
@@ -149,7 +149,7 @@ TEST_F(PosixFileSystemTest, PermissionsAreTheOwnersWhateverTheUmask) {
 }
 
 TEST_F(PosixFileSystemTest, DescriptorsAreClosedOnExecAndAtTheEnd) {
-  // Counts our descriptors, and looks at each.
+  // Counts our descriptors, and checks each.
   const auto count = [&] {
     int ours = 0;
     for (const auto& entry :
@@ -181,7 +181,7 @@ TEST_F(PosixFileSystemTest, DescriptorsAreClosedOnExecAndAtTheEnd) {
   EXPECT_EQ(count(), 1);
 }
 
-// As somebody who may not write here; root would be allowed everything.
+// Runs as an unprivileged user, since root may write anywhere.
 TEST_F(PosixFileSystemTest, PermissionIsDenied) {
   WriteOutside(dir_ / "a", "x");
   ASSERT_EQ(chmod((dir_ / "a").c_str(), 0400), 0);
@@ -201,8 +201,8 @@ TEST_F(PosixFileSystemTest, PermissionIsDenied) {
   EXPECT_THAT(dir, denied);
 }
 
-// RLIMIT_FSIZE makes write() short, then fail with EFBIG: the same path in our
-// code as a full disk.
+// RLIMIT_FSIZE makes write() short, then fail with EFBIG: the same code path of
+// ours as a full disk.
 TEST_F(PosixFileSystemTest, FullDiskIsResourceExhaustedAndSticks) {
   auto file = files_->CreateForWrite("a", IfExists::kFail);
   ASSERT_OK(file);
@@ -218,15 +218,15 @@ TEST_F(PosixFileSystemTest, FullDiskIsResourceExhaustedAndSticks) {
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
                                HasSubstr(dir_ / "a")));
   EXPECT_EQ(files_->Stat("a")->size, 1000u);
-  // There would be room now, but the file is not what its writer thinks.
+  // There is room now, but the file does not hold what its writer expects.
   EXPECT_THAT((*file)->Append(AsBytes("y")),
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT((*file)->Sync(), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_OK((*file)->Close());
 }
 
-// Mounts a small tmpfs that only the calling thread sees and that goes away
-// with the thread. False if the system does not let us.
+// Mounts a small tmpfs that only the calling thread sees and that disappears
+// with the thread. False if the system does not permit it.
 bool MountSmallDisk(const std::string& path) {
   return unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
          mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
