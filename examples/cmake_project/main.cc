@@ -1,5 +1,4 @@
-// A program outside Capstan's tree: it sees the installed headers and nothing
-// else.
+// A program outside Capstan's tree: it sees only the installed headers.
 #include <capstan/error.h>
 #include <capstan/program.h>
 #include <capstan/tensor.h>

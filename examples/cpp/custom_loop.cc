@@ -1,13 +1,12 @@
-// The custom training loop: linear regression whose answer is known.
+// The custom training loop: linear regression with a known answer.
 //
 //   custom_loop [EPOCHS]                      all in this process
-//   capstan run -w 4 -s 2 -- custom_loop      with processes of their own
+//   capstan run -w 4 -s 2 -- custom_loop      as separate processes
 //
 // The coordinator cuts the examples into ranges and schedules a step for each.
-// Workers may die meanwhile, and so may the coordinator itself, if something
-// starts it again (capstan run --max-restarts 1000): each step has a key, and
-// those that are complete are skipped, so every example is still used once
-// per epoch.
+// Workers may die during training, and so may the coordinator, if something
+// restarts it (capstan run --max-restarts 1000): each step has a key, and
+// complete steps are skipped, so every example is still used once per epoch.
 #include <capstan/coordinator.h>
 #include <capstan/program.h>
 
@@ -23,13 +22,13 @@ constexpr int kFeatures = 8;
 constexpr std::int64_t kExamples = 10'000;
 constexpr std::int64_t kBatch = 50;
 
-// Example i: its features, and what they add up to with the true weights, which
-// are 1, 2, 3, ...
+// Feature f of example i. The true weights are 1, 2, 3, ...
 float Feature(std::int64_t i, int f) {
   return static_cast<float>(std::sin(1.7 * static_cast<double>(i) * (f + 1)));
 }
 
-// The mean squared error of examples [begin, end), whose gradient is applied.
+// Applies the gradient of the mean squared error of examples [begin, end), and
+// returns the error.
 double TrainStep(cs::WorkerContext& worker, cs::DataRange range) {
   const cs::Tensor weights = worker.Read("weights");
   const auto w = weights.Values<float>();
@@ -53,7 +52,7 @@ double TrainStep(cs::WorkerContext& worker, cs::DataRange range) {
   return loss;
 }
 
-// The same in every run of the program: the place of the range in all of them.
+// The position of the range among those of all epochs: the same in every run.
 cs::StepKey KeyOf(const cs::DataRange& range) {
   constexpr std::uint64_t kPerEpoch = kExamples / kBatch;
   return {range.epoch * kPerEpoch + range.index};
@@ -85,7 +84,7 @@ int main(int argc, char** argv) {
         }
       }
       coordinator.Join();
-      if (!loss) continue;  // a coordinator before this one has done it
+      if (!loss) continue;  // an earlier coordinator did it
       std::printf("epoch %d: loss %.6f\n", static_cast<int>(ranges.epoch()),
                   loss->Fetch());
       std::fflush(stdout);

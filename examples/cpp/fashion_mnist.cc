@@ -1,12 +1,11 @@
 // Fashion-MNIST: a small network, trained with Fit.
 //
 //   fashion_mnist [EPOCHS [DIRECTORY]]            all in this process
-//   capstan run -w 2 -s 2 -- fashion_mnist        with processes of their own
+//   capstan run -w 2 -s 2 -- fashion_mnist        as separate processes
 //
-// The images are those of Debian's package dataset-fashion-mnist. Each epoch
-// uses every one of them once, whatever dies meanwhile. DIRECTORY, by default
-// runs/fashion_mnist, gets the values after each epoch and logs for
-// TensorBoard.
+// The images come from Debian's package dataset-fashion-mnist. Each epoch uses
+// every image once, whichever tasks die. A checkpoint after each epoch and logs
+// for TensorBoard go to DIRECTORY, by default runs/fashion_mnist.
 #include <capstan/program.h>
 #include <capstan/torch.h>
 #include <capstan/trainer.h>

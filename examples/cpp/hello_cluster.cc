@@ -1,4 +1,4 @@
-// The smallest program: it prints the cluster that it finds itself in.
+// The smallest program: it prints the cluster that it runs in.
 //
 //   build/release/bin/hello_cluster              # a cluster in one process
 //   build/release/bin/capstan run -w 2 -s 2 -- build/release/bin/hello_cluster

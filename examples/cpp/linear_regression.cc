@@ -1,7 +1,7 @@
 // Linear regression: the shortest program that trains a model.
 //
 //   linear_regression                             all in this process
-//   capstan run -w 2 -- linear_regression         with processes of their own
+//   capstan run -w 2 -- linear_regression         as separate processes
 #include <capstan/program.h>
 #include <capstan/torch.h>
 #include <capstan/trainer.h>
@@ -10,7 +10,7 @@
 
 namespace cs = capstan;
 
-// y = 3 a - 2 b + 1, and some noise.
+// y = 3 a - 2 b + 1, plus some noise.
 cs::Dataset Points() {
   torch::manual_seed(1);
   const torch::Tensor x = torch::randn({2'000, 2});

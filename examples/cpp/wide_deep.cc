@@ -1,12 +1,13 @@
-// Clicks: 26 categorical columns and 13 numbers, as in Criteo's data, into a
-// wide and a deep model whose 2,080,000 rows live on the servers.
+// Click prediction: 26 categorical columns and 13 numbers, as in Criteo's data,
+// with a wide and deep model whose 2,080,000 embedding rows live on the
+// servers.
 //
 //   wide_deep [STEPS]                             all in this process
-//   capstan run -w 2 -s 1 -- wide_deep            with processes of their own
+//   capstan run -w 2 -s 1 -- wide_deep            as separate processes
 //
-// The clicks are made: from a planted model, so that the best AUC that anybody
-// can reach is known, and is printed beside ours. On two cores, with two
-// workers and a server: 0.8266 of 0.8333 after 4,000 steps in 33 s.
+// The clicks are synthetic: they are drawn from a known (planted) model, so the
+// best possible AUC is known, and is printed next to ours. On two cores, with
+// two workers and a server: 0.8266 of 0.8333 after 4,000 steps in 33 s.
 #include <capstan/program.h>
 #include <capstan/torch.h>
 #include <capstan/trainer.h>
@@ -34,13 +35,13 @@ double Draw(std::uint64_t i, std::uint64_t j) {
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
-// What a value of a column adds to the logit: those that are rare, nothing.
+// What a value of a column adds to the logit: nothing if the value is rare.
 double Effect(std::int64_t row) {
   return row % kPerColumn < 300 ? 1.2 * Draw(7, row) - 0.6 : 0.0;
 }
 
-// Batch `b`: ids that crowd at the start of their columns, numbers in [-1, 1),
-// and clicks with the probability that the planted model gives them.
+// Batch `b`: ids concentrated at the start of their columns, numbers in [-1,
+// 1), and clicks with the probability that the known model gives them.
 struct Clicks {
   explicit Clicks(std::int64_t b) {
     for (std::int64_t i = b * kBatch; i < (b + 1) * kBatch; ++i) {
@@ -76,7 +77,7 @@ cs::Dataset Batches(std::int64_t begin, std::int64_t end) {
   });
 }
 
-// The AUC of the planted model itself: the share of pairs in the right order.
+// The AUC of the known model itself: the share of pairs in the right order.
 double BestAuc() {
   std::vector<std::pair<double, float>> all;
   for (std::int64_t b = 0; b < kTestBatches; ++b) {
@@ -127,8 +128,8 @@ int main(int argc, char** argv) {
   auto test = program.AddDataset(
       "test", [](const cs::InputContext&) { return Batches(0, kTestBatches); });
   return program.Run([&](cs::Cluster& cluster) {
-    // A row's gradient is about 1e-3, as its example is one of 512: Keras'
-    // initial accumulator of 0.1 would keep it from ever learning.
+    // A row's gradient is about 1e-3, because its example is one of 512: with
+    // Keras' initial accumulator of 0.1 it would never learn.
     cs::Trainer trainer(cluster, model,
                         {.optimizer = cs::Adagrad{.learning_rate = 0.02,
                                                   .initial_accumulator = 1e-6},

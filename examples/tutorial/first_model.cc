@@ -1,4 +1,4 @@
-// The first model of docs/tutorial.md: is a point inside a ring?
+// The first model in docs/tutorial.md: is a point inside a ring?
 #include <capstan/program.h>
 #include <capstan/torch.h>
 #include <capstan/trainer.h>

@@ -1,4 +1,4 @@
-// Own data and a loop of one's own, of docs/tutorial.md: what does a ride cost?
+// Custom data and a custom loop, from docs/tutorial.md: what does a ride cost?
 //
 //   rides FILE.csv [fit|loop]
 #include <capstan/program.h>

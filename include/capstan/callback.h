@@ -1,13 +1,14 @@
-// Callbacks: what is called while a model is trained, evaluated or asked.
+// Callbacks: hooks that run during training, evaluation and prediction.
 //
 //   trainer.Fit(data, {.epochs = 10,
 //                      .callbacks = {ModelCheckpoint("ckpt/{epoch}"),
 //                                    EarlyStopping({.patience = 2})}});
 //
-// The hooks are those of Keras. All run on the coordinator, on the thread that
-// called Fit, one at a time; those of batches are called in the order of the
-// steps, as these finish, and so one batch per call whatever the workers do.
-// What a hook throws ends Fit with that error, naming the callback.
+// The hooks are those of Keras. All of them run on the coordinator, on the
+// thread that called Fit, one at a time. Batch hooks are called as steps
+// finish, but always in the order of the steps and for one batch per call,
+// whatever the workers do. If a hook throws, Fit ends with that error, which
+// names the callback.
 #pragma once
 
 #include <chrono>
@@ -32,17 +33,17 @@ class CheckpointManager;
 class Trainer;
 
 // What was measured, by name: "loss", the metrics, "val_loss" and so on. A
-// callback may add to those of an epoch: later callbacks and the History see
-// it.
+// callback may add entries to the logs of an epoch; later callbacks and the
+// History see them.
 using Logs = std::map<std::string, double>;
 
-// What is the same for a whole call of Fit, Evaluate or Predict.
+// Constant during one call of Fit, Evaluate or Predict.
 struct CallbackParams {
-  int epochs = 1;  // the number of the last one, as FitOptions has it
-  // Batches per epoch; nullopt if that is not known before the first has ended.
+  int epochs = 1;  // the number of the last epoch, as in FitOptions
+  // Batches per epoch; nullopt if that is not known until the first has ended.
   std::optional<std::int64_t> steps = std::nullopt;
   int verbose = 0;
-  std::vector<std::string> metrics = {};  // in the order in which to show them
+  std::vector<std::string> metrics = {};  // in display order
   std::string run_directory = {};
 };
 
@@ -61,12 +62,12 @@ class CAPSTAN_EXPORT Callback {
   virtual void OnEpochEnd(int epoch, Logs& logs);
   virtual void OnTrainBatchBegin(std::int64_t batch, Logs& logs);
   // The logs are those of the epoch so far, as in Keras. With
-  // steps_per_execution called once for each execution, with its last batch.
+  // steps_per_execution, called once per execution, with its last batch.
   virtual void OnTrainBatchEnd(std::int64_t batch, Logs& logs);
 
   virtual void OnTestBegin(Logs& logs);
   virtual void OnTestEnd(Logs& logs);
-  // A batch is here a shard of the data, which is evaluated as a whole.
+  // Here, a batch is a shard of the data, which is evaluated as a whole.
   virtual void OnTestBatchBegin(std::int64_t batch, Logs& logs);
   virtual void OnTestBatchEnd(std::int64_t batch, Logs& logs);
 
@@ -75,12 +76,14 @@ class CAPSTAN_EXPORT Callback {
   virtual void OnPredictBatchBegin(std::int64_t batch, Logs& logs);
   virtual void OnPredictBatchEnd(std::int64_t batch, Logs& logs);
 
-  // What it remembers from epoch to epoch, as text: kept where Fit is kept, so
-  // that it goes on too when Fit does. Empty: nothing.
+  // What the callback remembers from epoch to epoch, as text. It is saved with
+  // the progress of Fit, so that the callback resumes when Fit does. Empty:
+  // nothing.
   virtual std::string State() const;
   virtual void SetState(const std::string& state);
 
-  // Called before the first hook, and after the last with null.
+  // Called with the trainer before the first hook, and with null after the
+  // last.
   void Attach(Trainer* trainer, const CallbackParams& params);
 
  protected:
@@ -88,7 +91,7 @@ class CAPSTAN_EXPORT Callback {
   Callback(const Callback&);
   Callback& operator=(const Callback&);
 
-  // In a hook; elsewhere throws kFailedPrecondition.
+  // Only in a hook; elsewhere throws kFailedPrecondition.
   Trainer& trainer() const;
   const CallbackParams& params() const { return params_; }
 
@@ -97,8 +100,8 @@ class CAPSTAN_EXPORT Callback {
   CallbackParams params_;
 };
 
-// Any callback, as a value, which is copied, or as a shared_ptr, to look into
-// it afterwards.
+// Any callback: passed by value, which copies it, or as a shared_ptr, so that
+// it can be inspected afterwards.
 class CAPSTAN_EXPORT CallbackHandle {
  public:
   template <std::derived_from<Callback> C>
@@ -116,38 +119,40 @@ class CAPSTAN_EXPORT CallbackHandle {
   std::shared_ptr<Callback> callback_;
 };
 
-// Whether less of what is watched is better, or more. kAuto: more of names that
-// have "acc", "auc", "precision" or "recall" in them, less of all others. What
-// is no number is worse than any.
+// Whether a lower or a higher value of the monitored quantity is better. kAuto:
+// higher if the name contains "acc", "auc", "precision" or "recall", lower
+// otherwise. NaN is worse than any number.
 //
-// A callback that watches something which is not measured, or not yet, as with
-// validation_freq, says so once on standard error and waits until it is.
+// If the monitored quantity is not measured, or not yet (as with
+// validation_freq), the callback warns once on standard error and waits until
+// it is.
 enum class MonitorMode : std::uint8_t { kAuto, kMin, kMax };
 
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
-  double min_delta = 0;  // less than that is no improvement
-  int patience = 0;      // epochs without one
+  double min_delta = 0;  // a change must exceed this to count
+  int patience = 0;      // epochs without improvement
   MonitorMode mode = MonitorMode::kAuto;
-  std::optional<double> baseline = std::nullopt;  // to be reached in time
+  std::optional<double> baseline = std::nullopt;  // to beat within `patience`
   bool restore_best_weights = false;
-  int start_from_epoch = 0;  // epochs before it are not looked at
+  int start_from_epoch = 0;  // earlier epochs are ignored
 };
 
-// Ends the training when what it watches has stopped to improve.
+// Stops training when the monitored quantity has stopped improving.
 class CAPSTAN_EXPORT EarlyStopping : public Callback {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options = {});
   ~EarlyStopping() override;
   std::string Name() const override { return "EarlyStopping"; }
-  // Without the weights of the best epoch: see restore_best_weights.
+  // Leaves out the weights of the best epoch, so restore_best_weights cannot
+  // restore them after a restart.
   std::string State() const override;
   void SetState(const std::string& state) override;
   void OnTrainBegin(Logs& logs) override;
   void OnEpochEnd(int epoch, Logs& logs) override;
   void OnTrainEnd(Logs& logs) override;
 
-  // The epoch at which it ended the training, if it did; the best one.
+  // The epoch at which it stopped training, if it did, and the best epoch.
   std::optional<int> stopped_epoch() const { return stopped_epoch_; }
   std::optional<int> best_epoch() const { return best_epoch_; }
 
@@ -160,7 +165,7 @@ class CAPSTAN_EXPORT EarlyStopping : public Callback {
   std::optional<int> best_epoch_;
   std::optional<int> stopped_epoch_;
   std::map<std::string, Tensor> best_values_;
-  bool found_ = false;  // what is watched; or it was said that it is not there
+  bool found_ = false;  // looked for `monitor`, and warned if it was missing
 };
 
 struct ReduceLROnPlateauOptions {
@@ -169,12 +174,12 @@ struct ReduceLROnPlateauOptions {
   int patience = 10;
   MonitorMode mode = MonitorMode::kAuto;
   double min_delta = 1e-4;
-  int cooldown = 0;  // epochs after a change in which none is counted
+  int cooldown = 0;  // epochs after a change that do not count
   double min_lr = 0;
 };
 
-// Multiplies the learning rate by a factor when what it watches has stopped to
-// improve. Adds "learning_rate" to the logs.
+// Multiplies the learning rate by `factor` when the monitored quantity has
+// stopped improving. Adds "learning_rate" to the logs.
 class CAPSTAN_EXPORT ReduceLROnPlateau : public Callback {
  public:
   // Throws kInvalidArgument for a factor that is not below 1.
@@ -194,8 +199,9 @@ class CAPSTAN_EXPORT ReduceLROnPlateau : public Callback {
   bool found_ = false;  // as in EarlyStopping
 };
 
-// Sets the learning rate at the beginning of each epoch: `schedule` is given
-// the epoch and the rate so far. Adds "learning_rate" to the logs.
+// Sets the learning rate at the beginning of each epoch: `schedule` gets the
+// epoch and the current rate, and returns the new one. Adds "learning_rate" to
+// the logs.
 class CAPSTAN_EXPORT LearningRateScheduler : public Callback {
  public:
   explicit LearningRateScheduler(
@@ -210,13 +216,13 @@ class CAPSTAN_EXPORT LearningRateScheduler : public Callback {
 
  private:
   std::function<double(int, double)> schedule_;
-  // The epoch that has begun, and the rate before it: an epoch that was cut off
-  // begins again.
+  // The current epoch and the rate before it, because an interrupted epoch
+  // starts again.
   std::optional<int> epoch_;
   double rate_before_ = 0;
 };
 
-// Ends the training when the loss is not a number, or infinite.
+// Stops training when the loss is NaN or infinite.
 class CAPSTAN_EXPORT TerminateOnNaN : public Callback {
  public:
   TerminateOnNaN();
@@ -234,7 +240,7 @@ struct LambdaCallbackFunctions {
   std::function<void(std::int64_t, Logs&)> on_train_batch_end = nullptr;
 };
 
-// Calls functions, those that are there.
+// Calls those of the functions that are set.
 class CAPSTAN_EXPORT LambdaCallback : public Callback {
  public:
   explicit LambdaCallback(LambdaCallbackFunctions functions);
@@ -251,22 +257,22 @@ class CAPSTAN_EXPORT LambdaCallback : public Callback {
   LambdaCallbackFunctions functions_;
 };
 
-// Where Fit, Evaluate and Predict write to.
+// Where Fit, Evaluate and Predict write their output.
 struct TerminalOptions {
-  // Null: standard output; and for warnings standard error.
+  // Null: standard output, and standard error for warnings.
   std::ostream* stream = nullptr;
   std::ostream* warnings = nullptr;
-  // Whether it is a terminal, in colour, and how wide. Unset, they are found
-  // out (NO_COLOR and the size of the window); a stream of the caller's is no
-  // terminal.
+  // Whether the output is a terminal, whether to use colour, and the width. If
+  // unset, they are detected (with NO_COLOR and the size of the window); a
+  // stream of the caller's is not a terminal.
   std::optional<bool> is_terminal = std::nullopt;
   std::optional<bool> color = std::nullopt;
   std::optional<int> width = std::nullopt;
-  // For tests: nanoseconds that only grow. Unset: the machine's clock.
+  // For tests: a monotonic clock in nanoseconds. Unset: the machine's clock.
   std::function<std::int64_t()> now = nullptr;
 };
 
-// kAuto is a progress bar on a terminal, and a line per epoch elsewhere.
+// kAuto: a progress bar on a terminal, a line per epoch elsewhere.
 enum class Verbose : std::int8_t {
   kAuto = -1,
   kSilent = 0,
@@ -274,10 +280,11 @@ enum class Verbose : std::int8_t {
   kLinePerEpoch = 2,
 };
 
-// Shows how the training goes: a bar with the speed, the time left, loss,
-// metrics, workers and staleness, at most ten times per second; at the end of
-// each epoch where the time went. Fit adds one, as FitOptions::verbose says,
-// unless there is one in its callbacks. docs/training.md explains the lines.
+// Shows the progress of training: a bar with the speed, the time left, loss,
+// metrics, workers and staleness, redrawn at most ten times per second; and, at
+// the end of each epoch, where the time went. Fit adds one, as
+// FitOptions::verbose says, unless its callbacks include one. docs/training.md
+// explains the output.
 class CAPSTAN_EXPORT ProgressBar : public Callback {
  public:
   explicit ProgressBar(Verbose verbose = Verbose::kAuto,
@@ -312,28 +319,32 @@ class CAPSTAN_EXPORT ProgressBar : public Callback {
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   MonitorMode mode = MonitorMode::kAuto;
-  // Only if what is watched is better than ever before, and than this.
+  // Save only if `monitor` is better than ever before, and better than
+  // `initial_value_threshold`.
   bool save_best_only = false;
   std::optional<double> initial_value_threshold = std::nullopt;
-  // Every so many batches, or so long (0: not by time); else after each epoch.
+  // Save every `save_freq` batches or every `save_every` (0: not by time). If
+  // neither is set, save after each epoch.
   std::optional<std::int64_t> save_freq = std::nullopt;
   std::chrono::seconds save_every = std::chrono::seconds(0);
-  // Of a directory of checkpoints: how many are kept; 0: all. With
-  // save_best_only the best is kept in any case.
+  // For a directory of checkpoints: how many to keep; 0: all. With
+  // save_best_only, the best one is kept in any case.
   int max_to_keep = 5;
 };
 
-// Saves while Fit trains. `filepath` is a directory of whole checkpoints, with
-// the state of the optimizers and the place in the data (checkpoint.h). Or, if
-// it ends in ".safetensors" or has "{" in it, a file of the values alone, as
-// Trainer::Save: it may have "{epoch}", which counts from 1, "{batch}" and any
-// of the logs in it, with a format as in "{epoch:02d}" and "{val_loss:.2f}";
-// ".safetensors" is added if it is missing, and a file of that name is
-// replaced, whole or not at all. What is saved is one moment between two steps,
-// or rounds of steps, also in the middle of an epoch.
+// Saves while Fit trains. `filepath` is a directory of complete checkpoints,
+// with the state of the optimizers and the position in the data (checkpoint.h).
+// If it ends in ".safetensors" or contains "{", it is a file of the values
+// alone, as written by Trainer::Save. Such a name may contain "{epoch}", which
+// counts from 1, "{batch}" and any of the logs, with a format as in
+// "{epoch:02d}" and "{val_loss:.2f}"; ".safetensors" is added if it is missing,
+// and an existing file of that name is replaced atomically. What is saved is
+// one moment between two steps, or rounds of steps, even in the middle of an
+// epoch.
 //
-// What cannot be written, as when the disk is full, is said on standard error,
-// and the training goes on: the next save tries again, and it was no best.
+// A failed write, for example because the disk is full, is reported on standard
+// error, and training continues: the next save tries again, and the failed one
+// does not count as the best.
 class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string filepath,
@@ -348,13 +359,13 @@ class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
   void OnEpochEnd(int epoch, Logs& logs) override;
   void OnTrainBatchEnd(std::int64_t batch, Logs& logs) override;
 
-  // What was written last, or is being written; empty if there is nothing.
+  // The path last written, or being written; empty if there is none.
   const std::string& last_path() const { return last_path_; }
 
  private:
   void MaybeSave(std::int64_t batch, const Logs& logs);
-  // To `file`, or as a checkpoint if that is empty. False if it could not be
-  // written, which it says.
+  // Saves to `file`, or as a checkpoint if that is empty. Returns false, after
+  // a warning, if it could not be written.
   bool Save(const std::string& file);
   void SaveCheckpoint();
   void ReportError();
@@ -364,24 +375,24 @@ class CAPSTAN_EXPORT ModelCheckpoint : public Callback {
   std::shared_ptr<CheckpointManager> manager_;
   std::chrono::steady_clock::time_point saved_ = {};
   int epoch_ = 0;
-  std::int64_t since_ = 0;  // batches since it was saved
+  std::int64_t since_ = 0;  // batches since the last save
   std::int64_t seen_ = -1;  // the last batch of the epoch
   std::optional<double> best_;
-  std::optional<double> best_before_;  // what is being written
+  std::optional<double> best_before_;  // before the save in progress
   std::string last_path_;
   bool found_ = false;  // as in EarlyStopping
 };
 
 struct BackupAndRestoreOptions {
-  // Every so many batches too, not only after each epoch.
+  // Also back up every so many batches, not only after each epoch.
   std::optional<std::int64_t> save_freq = std::nullopt;
-  // The backup of a training that has come to its end is of no more use.
+  // Delete the backup once training has finished.
   bool delete_checkpoint = true;
 };
 
-// Keeps a backup in a folder, and goes on from it with the next batch: the same
-// as FitOptions::checkpoint with this directory and one checkpoint, which is
-// removed at the end.
+// Keeps a backup in a folder, from which training resumes with the next batch:
+// the same as FitOptions::checkpoint with this directory and one checkpoint,
+// which is removed at the end.
 class CAPSTAN_EXPORT BackupAndRestore : public Callback {
  public:
   explicit BackupAndRestore(std::string directory,
@@ -398,23 +409,23 @@ class CAPSTAN_EXPORT BackupAndRestore : public Callback {
 };
 
 struct TensorBoardOptions {
-  // A point for every so many batches too, not only for each epoch.
+  // Also write a point every so many batches, not only for each epoch.
   std::optional<std::int64_t> update_freq = std::nullopt;
-  // How the values of each variable are spread, after every so many epochs; 0:
-  // never.
+  // Write histograms of the values of each variable after every so many epochs;
+  // 0: never.
   int histogram_freq = 0;
-  // Shown in the table of runs.
+  // Shown in TensorBoard's table of runs.
   std::map<std::string, std::variant<std::string, double, bool>> hparams = {};
 };
 
 // Writes event files for TensorBoard, with the folders and tags of Keras:
-// `directory`/train and /validation, "epoch_loss", "batch_loss". A Fit that
-// goes on, or goes back, says so in them, and TensorBoard drops the points that
-// come again; with update_freq only those of batches.
+// `directory`/train and /validation, "epoch_loss", "batch_loss". When Fit
+// resumes or goes back to a checkpoint, the files say so, and TensorBoard drops
+// the points that are written again; with update_freq, only those of batches.
 //
-// What cannot be written, as when the disk is full, is said on standard error,
-// once in an epoch, and is missing; what comes after it is written to new
-// files.
+// A failed write, for example because the disk is full, is reported on standard
+// error, once per epoch. Its points are lost, and later points are written to
+// new files.
 class CAPSTAN_EXPORT TensorBoard : public Callback {
  public:
   explicit TensorBoard(std::string directory, TensorBoardOptions options = {});
@@ -431,30 +442,30 @@ class CAPSTAN_EXPORT TensorBoard : public Callback {
  private:
   struct Files;
   std::shared_ptr<Files> Open() const;
-  // Calls `write` with the files, if there are any or they can be made.
+  // Calls `write` with the files, if they are open or can be created.
   void Write(const std::function<void(Files&)>& write);
 
   std::string directory_;
   TensorBoardOptions options_;
   std::shared_ptr<Files> files_;
   std::int64_t last_point_ = 0;  // iterations
-  bool resumed_ = false;         // and that is not yet in the files
+  bool resumed_ = false;         // and not yet recorded in the files
   bool warned_ = false;          // in this epoch
 };
 
 struct CsvLoggerOptions {
   char separator = ',';
-  bool append = false;  // to what is there, rather than in its place
+  bool append = false;  // to an existing file, instead of replacing it
 };
 
-// A line for each epoch in a CSV file: "epoch", and the logs in alphabetical
-// order. What is not measured in an epoch is empty there. The file is whole
-// after each epoch. A Fit that goes on where it was cut off, or back to a
-// checkpoint, keeps the lines of the epochs before, and each epoch has one
-// line, whether `append` is set or not.
+// Writes a CSV file with a line for each epoch: "epoch", then the logs in
+// alphabetical order. A value that was not measured in an epoch is left empty.
+// The file is complete after each epoch. A Fit that resumes after an
+// interruption, or goes back to a checkpoint, keeps the lines of the earlier
+// epochs, and each epoch has one line, whether `append` is set or not.
 //
-// What cannot be written, as when the disk is full, is said on standard error,
-// and tried again after the next epoch.
+// A failed write, for example because the disk is full, is reported on standard
+// error and retried after the next epoch.
 class CAPSTAN_EXPORT CSVLogger : public Callback {
  public:
   explicit CSVLogger(std::string path, CsvLoggerOptions options = {});
@@ -472,8 +483,8 @@ class CAPSTAN_EXPORT CSVLogger : public Callback {
   std::shared_ptr<Log> log_;
 };
 
-// A JSON object for each epoch, one per line: {"epoch": 0, "loss": 0.5}. As
-// CSVLogger otherwise.
+// Writes a JSON object for each epoch, one per line: {"epoch": 0, "loss": 0.5}.
+// Otherwise the same as CSVLogger.
 class CAPSTAN_EXPORT JSONLogger : public Callback {
  public:
   explicit JSONLogger(std::string path, bool append = false);
@@ -490,7 +501,7 @@ class CAPSTAN_EXPORT JSONLogger : public Callback {
 
   std::string path_;
   bool append_;
-  bool in_file_ = false;  // it has all but the last, and nothing else
+  bool in_file_ = false;  // it has all but the last line, and no others
   std::shared_ptr<Log> log_;
 };
 

@@ -1,4 +1,4 @@
-// All of Capstan but torch.h, which needs libtorch. Start with program.h.
+// All of Capstan except torch.h, which needs libtorch. Start with program.h.
 #pragma once
 
 #include "capstan/callback.h"

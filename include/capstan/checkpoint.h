@@ -1,6 +1,6 @@
-// Checkpoints: all variables of a job with the slots of their optimizers, as
-// they were at one moment between two steps, in files that any safetensors
-// reader opens (docs/checkpoint_format.md).
+// Checkpoints: all variables of a job and their optimizer slots, as they were
+// at one moment between two steps, in files that any safetensors reader can
+// open (docs/checkpoint_format.md).
 //
 //   CheckpointManager checkpoints(coordinator, "ckpt", {.max_to_keep = 3});
 //   if (checkpoints.latest()) checkpoints.Restore();
@@ -25,154 +25,160 @@
 namespace capstan {
 
 struct CheckpointOptions {
-  // The newest ones that are kept; 0: all.
+  // How many of the newest checkpoints to keep; 0: all.
   int max_to_keep = 5;
-  // And one for each so many hours, for ever; 0: none.
+  // Also keep one for every so many hours, forever; 0: none.
   double keep_every_hours = 0;
-  // Another process writes here: nothing is made or removed, and Save and
-  // RemoveAll throw.
+  // Another process writes to this directory: nothing is created or removed,
+  // and Save and RemoveAll throw.
   bool read_only = false;
 };
 
 struct RestoreOptions {
-  // "ckpt-12"; empty: the newest that is whole.
+  // "ckpt-12"; empty: the newest that is intact.
   std::string name = {};
-  // Which variables: names, in which * stands for any text. Empty: all.
+  // Which variables: names, in which * matches any text. Empty: all.
   std::vector<std::string> only = {};
-  // Variables of the job, among those, that the checkpoint has not: they stay
-  // as they are. If not allowed, nothing is restored.
+  // Whether those variables of the job may be missing from the checkpoint: they
+  // then stay as they are. If not allowed, nothing is restored.
   bool allow_missing = false;
-  // The state of the optimizers too.
+  // Restore the state of the optimizers, too.
   bool slots = true;
-  // For variables that are made later: each as soon as it is, by
-  // CreateVariables.
+  // For variables that are created later: restore each as soon as
+  // CreateVariables creates it.
   bool when_created = false;
 };
 
-// What was restored, and what was not. Names ascend.
+// What was restored, and what was not. Names are in ascending order.
 struct RestoreReport {
   std::string name = {};
   std::uint64_t step = 0;
   std::vector<std::string> restored = {};
-  std::vector<std::string> missing = {};  // in the checkpoint
-  std::vector<std::string> unexpected =
-      {};  // in the checkpoint, not in the job
-  // Whose optimizer is another than in the checkpoint: it begins anew.
+  std::vector<std::string> missing = {};  // from the checkpoint
+  // In the checkpoint, but not in the job.
+  std::vector<std::string> unexpected = {};
+  // Their optimizer differs from that in the checkpoint: its slots start fresh.
   std::vector<std::string> without_slots = {};
-  // Newer ones that were passed over, as they are damaged, and how.
+  // Newer checkpoints that were skipped because they are damaged, and how.
   std::vector<std::string> damaged = {};
   std::map<std::string, std::string> records = {};
 };
 
 struct ImportOptions {
-  // Which variables: names, in which * stands for any text. Empty: all.
+  // Which variables: names, in which * matches any text. Empty: all.
   std::vector<std::string> only = {};
   // As RestoreOptions::allow_missing.
   bool allow_missing = false;
-  // Tensor "w" of the file is variable prefix + "w"; variables that do not
-  // begin with it stay as they are.
+  // Tensor "w" of the file is variable prefix + "w"; variables whose names do
+  // not begin with the prefix stay as they are.
   std::string prefix = {};
 };
 
-// Brings the tensors of a .safetensors or .npz file, by its suffix, into the
-// variables of the job that have their names, however those are cut: what
-// CheckpointManager::Export or another program has written. `name` of the
-// report is the file; `unexpected` are called as their variables would be.
+// Imports the tensors of a .safetensors or .npz file (the suffix selects the
+// format) into the variables of the job that have the same names, however these
+// are cut. The file may be written by CheckpointManager::Export or by another
+// program. In the report, `name` is the file, and `unexpected` lists tensors
+// under the names that their variables would have.
 //
-// Values only: the optimizers of these variables begin anew, as what they
-// remember travels in checkpoints alone (of a file that was exported with
-// slots, those are `unexpected`). f64, f32, f16 and bf16 become one another,
-// rounded to nearest; any other type must be the variable's own. Of an .npz,
-// i1, i2 and u2 are i32, and u4 is i64. Tensors for which there is no variable
-// may be of any type.
+// Only values are imported: the optimizers of these variables start fresh,
+// because their slots are restored from checkpoints only (in a file that was
+// exported with slots, the slots are `unexpected`). f64, f32, f16 and bf16 are
+// converted to one another, rounding to nearest; any other type must be that of
+// the variable. From an .npz, i1, i2 and u2 are read as i32, and u4 as i64.
+// Tensors that have no variable may be of any type.
 //
-// As Restore it waits for functions that run, and no new one runs until it
-// returns; all is staged on the servers and verified before anything changes; a
-// piece at a time is in memory here, or an array of an .npz that is in Fortran
-// order. Throws kInvalidArgument for another suffix, or for a tensor of a type
-// that Capstan cannot read; kNotFound; kDataLoss, naming file
-// and tensor; kFailedPrecondition, naming the variables, if one is missing or
-// has another shape or type; kOutOfRange for a finite value that its new type
-// could only have as infinity. Any thread may call it.
+// Like Restore, it waits for running functions, and no new one runs until it
+// returns. Everything is staged on the servers and verified before anything
+// changes. This process holds one piece at a time in memory, or one array of an
+// .npz if that is in Fortran order. Throws kInvalidArgument for another suffix,
+// or for a tensor of a type that Capstan cannot read; kNotFound; kDataLoss,
+// naming the file and the tensor; kFailedPrecondition, naming the variables, if
+// one is missing or has another shape or type; kOutOfRange for a finite value
+// that would become infinite in its new type. Any thread may call it.
 CAPSTAN_EXPORT RestoreReport
 ImportVariables(const ClusterCoordinator& coordinator, const std::string& file,
                 const ImportOptions& options = {});
 
-// Saves and restores in one directory. Used by one thread at a time. Must not
-// outlive the body of the program.
+// Saves and restores checkpoints in one directory. Used by one thread at a
+// time. Must not outlive the body of the program.
 //
 // Only one process may write to a directory. Managers of one coordinator write
 // one after the other, and may share a directory, such as that of Fit and that
-// of a ModelCheckpoint: while they live a checkpoint is removed only if none of
-// them would keep it by its options or by Keep.
+// of a ModelCheckpoint: while they exist, a checkpoint is removed only if none
+// of them would keep it, by its options or by Keep.
 class CAPSTAN_EXPORT CheckpointManager {
  public:
-  // Makes the directory if it is missing, for its owner alone, and removes what
-  // a crash has left in it. Throws kPermissionDenied and the like, naming it.
+  // Creates the directory if it is missing, accessible to its owner only, and
+  // removes what a crash left in it. Throws kPermissionDenied and the like,
+  // naming the directory.
   CheckpointManager(ClusterCoordinator coordinator, std::string directory,
                     CheckpointOptions options = {});
-  // Waits for what is being written, and logs what went wrong if nobody has
-  // asked for it.
+  // Waits for a checkpoint that is being written, and logs its error if nobody
+  // has asked for it.
   ~CheckpointManager();
   CheckpointManager(const CheckpointManager&) = delete;
   CheckpointManager& operator=(const CheckpointManager&) = delete;
 
-  // Saves. No new function runs until those that run have ended and the servers
-  // have noted what they hold; then training goes on, and the files are written
-  // behind it: by the servers, if they see the directory (docs/recovery.md),
-  // else by this process. Returns the name. The one before is waited for, and
-  // so is one that another manager writes here.
-  // `records` are kept with it besides those of the coordinator; it is called
-  // while nothing runs, and may ask what is done.
+  // Saves a checkpoint and returns its name. No new function runs until the
+  // running ones have ended and the servers have taken a snapshot; then
+  // training resumes, and the files are written in the background: by the
+  // servers, if they see the directory (docs/recovery.md), otherwise by this
+  // process. Save first waits for the previous checkpoint, and for one that
+  // another manager of this coordinator is writing.
+  // `records` are stored in the checkpoint, in addition to those of the
+  // coordinator; it is called while nothing runs, and may ask which steps are
+  // complete.
   //
-  // Throws what went wrong before that, and kFailedPrecondition, naming it, if
-  // a step that has a key is done in part; what goes wrong afterwards is thrown
-  // by Wait, and is no harm to the checkpoints that there are. Old ones are
-  // removed once the new one was read back and found to be whole.
+  // Throws what goes wrong before training resumes, and kFailedPrecondition,
+  // naming the step, if a step with a key is partly done. What goes wrong
+  // afterwards is thrown by Wait, and does not harm existing checkpoints. Old
+  // ones are removed once the new one has been read back and found intact.
   std::string Save(const std::function<std::map<std::string, std::string>()>&
                        records = nullptr);
-  // Until the last one is written. Throws what went wrong with it, once.
+  // Waits until the last checkpoint is written. Throws its error, once.
   void Wait();
-  // Whether the last one is still being written. Never waits.
+  // Whether the last checkpoint is still being written. Never waits.
   bool writing() const;
-  // What Wait would throw, without waiting: nothing as long as one is being
-  // written; what went wrong is then told later.
+  // The error that Wait would throw, without waiting: nullopt while a
+  // checkpoint is being written, whose error is then reported later.
   std::optional<Error> TakeError();
 
   // Restores into the variables of the job, however they are cut and on however
-  // many servers. All is verified before anything changes. Throws kNotFound if
-  // there is none; kDataLoss, naming file and tensor; kFailedPrecondition,
-  // naming the variables, if one is missing or has another shape or dtype;
-  // kInvalidArgument for a pattern that is like no variable of the job or of
-  // the checkpoint. Of the newest ones only those that are damaged are passed
-  // over: kPermissionDenied and the like are thrown, as an older one instead
-  // would lose work that is there.
-  // Without `only` and `when_created`, the steps that are complete are then
-  // those of the checkpoint (StepKey); throws kFailedPrecondition if some that
-  // have keys are scheduled.
+  // many servers. Everything is verified before anything changes. Throws
+  // kNotFound if there is no checkpoint; kDataLoss, naming the file and the
+  // tensor; kFailedPrecondition, naming the variables, if one is missing or has
+  // another shape or dtype; kInvalidArgument for a pattern that matches no
+  // variable of the job or of the checkpoint. When it looks for the newest one,
+  // it skips damaged checkpoints only: kPermissionDenied and the like are
+  // thrown, because an older checkpoint in its place would lose work that still
+  // exists.
+  // Without `only` and `when_created`, the complete steps are then those of the
+  // checkpoint (StepKey); throws kFailedPrecondition if steps that have keys
+  // are scheduled.
   RestoreReport Restore(const RestoreOptions& options = {});
 
-  // The names, the oldest first; and the newest that is whole.
+  // The names, oldest first, and the newest one that is intact.
   std::vector<std::string> checkpoints() const;
   std::optional<std::string> latest() const;
   // The records of a checkpoint (empty name: the newest).
   std::map<std::string, std::string> Records(
       const std::string& name = {}) const;
-  // Writes the variables of a checkpoint (empty name: the newest), whole and by
-  // their names, as one file: .safetensors or .npz, by its suffix. With
-  // `slots`, those of the optimizers too, as "name.slot". A piece at a time is
-  // in memory. Throws kInvalidArgument for another suffix.
+  // Writes the variables of a checkpoint (empty name: the newest), each in one
+  // piece and under its name, to one file: .safetensors or .npz, as the suffix
+  // says. With `slots`, also writes those of the optimizers, as "name.slot".
+  // Holds one piece at a time in memory. Throws kInvalidArgument for another
+  // suffix.
   void Export(const std::string& file, const std::string& name = {},
               bool slots = false) const;
-  // Removes all of them, as a training that has come to its end may, but what
-  // another manager keeps here.
+  // Removes all checkpoints except those that another manager keeps here, for
+  // example when training has finished.
   void RemoveAll();
-  // This one is not removed until another is kept in its place: the best.
+  // Keeps this checkpoint until Keep is called for another: for the best one.
   void Keep(const std::string& name);
 
   const std::string& directory() const noexcept;
-  // How long training was held up by the last Save: waiting for what ran, and
-  // after that.
+  // How long the last Save held up training: `drain` while it waited for
+  // running functions, `copy` after that.
   struct Pause {
     std::chrono::nanoseconds drain = {};
     std::chrono::nanoseconds copy = {};

@@ -1,4 +1,4 @@
-// The job as its coordinator sees it: which tasks there are, and how they are.
+// The job as its coordinator sees it: the tasks and their state.
 //
 //   for (const TaskInfo& info : cluster.Tasks()) {
 //     std::cout << info.task.ToString() << " is " << StateName(info.state);
@@ -20,18 +20,18 @@
 namespace capstan {
 
 enum class MemberState {
-  kMissing,      // It has not been seen yet.
-  kHealthy,      // It answers, and is the process that first did.
-  kUnreachable,  // It did answer; now nobody listens at its address.
-  kRestarted,    // It answers, and is another process than at first.
-  kSilent,       // It did answer, and does not now; it may only be paused.
+  kMissing,      // Not seen yet.
+  kHealthy,      // Answers, and is the process that first did.
+  kUnreachable,  // Answered before; now nothing listens at its address.
+  kRestarted,    // Answers, but is not the process that first did.
+  kSilent,       // Answered before, but not now; it may only be paused.
 };
 
 // "missing", "healthy", "unreachable", "restarted", "silent"; "invalid" for any
 // other number. Cannot fail.
 CAPSTAN_EXPORT std::string_view StateName(MemberState state) noexcept;
 
-// What is known of one task.
+// What is known about one task.
 struct CAPSTAN_EXPORT TaskInfo {
   TaskId task = {};
   std::string address = {};
@@ -46,7 +46,7 @@ struct CAPSTAN_EXPORT TaskInfo {
   std::string error = {};  // Why it is missing, unreachable or silent.
 };
 
-// A handle of the coordinator's. Thread-safe.
+// The coordinator's handle to the cluster. Thread-safe.
 class CAPSTAN_EXPORT Cluster {
  public:
   ~Cluster();
@@ -59,7 +59,7 @@ class CAPSTAN_EXPORT Cluster {
   // has taken over.
   std::vector<TaskInfo> Tasks() const;
 
-  // The term of this coordinator: how many there have been in this job.
+  // The term of this coordinator: how many coordinators this job has had.
   std::uint64_t term() const;
 
  private:
@@ -70,7 +70,7 @@ class CAPSTAN_EXPORT Cluster {
   const std::unique_ptr<Impl> impl_;
 };
 
-// Tasks as lines of a table with a heading. Cannot fail but for memory.
+// Tasks as lines of a table with a heading. Fails only if memory runs out.
 CAPSTAN_EXPORT std::string ToTable(const std::vector<TaskInfo>& tasks);
 
 }  // namespace capstan

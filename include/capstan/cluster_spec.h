@@ -5,8 +5,9 @@
 //                     {Role::kPs, {"10.0.0.4:7077"}}});
 //   spec.task_address({Role::kWorker, 1});  // "10.0.0.3:7077"
 //
-// resolver.h reads such a description from where the job was started. Misuse
-// throws capstan::Error (error.h); what cannot throw is noexcept.
+// resolver.h reads such a description from TF_CONFIG, a file, Slurm or
+// Kubernetes. Misuse throws capstan::Error (error.h); what cannot throw is
+// noexcept.
 // Thread-safety: as the standard containers.
 #pragma once
 
@@ -26,14 +27,14 @@ enum class Role {
   kChief,      // The coordinator; exactly one. It runs the program's body.
   kWorker,     // Computes gradients; one or more.
   kPs,         // A parameter server: holds variables; one or more.
-  kEvaluator,  // Evaluates checkpoints beside the training; none or one.
+  kEvaluator,  // Evaluates checkpoints during training; at most one.
 };
 
-// The role's name: "ps". "invalid" for a number that is no Role. Cannot fail;
-// the text lives for ever.
+// The name of the role, such as "ps"; "invalid" for a number that is not a
+// Role. Cannot fail; the text is valid forever.
 CAPSTAN_EXPORT std::string_view RoleName(Role role) noexcept;
 
-// One task: "worker/3" is the worker of index 3. A value; ordered by role,
+// One task: "worker/3" is the worker with index 3. A value; ordered by role,
 // then index.
 struct CAPSTAN_EXPORT TaskId {
   // The largest index that a cluster may use.
@@ -42,8 +43,8 @@ struct CAPSTAN_EXPORT TaskId {
   Role role = Role::kChief;
   int index = 0;  // from 0 to kMaxIndex
 
-  // The task of a text such as "worker/3". Throws kInvalidArgument for any
-  // other text, saying what is wrong with it.
+  // Parses a text such as "worker/3". Throws kInvalidArgument for any other
+  // text, saying what is wrong with it.
   static TaskId Parse(std::string_view text);
 
   // "worker/3".
@@ -56,11 +57,11 @@ struct CAPSTAN_EXPORT TaskId {
 //
 // An address is "host:port", "[IPv6]:port", "unix:/path" or, between tasks that
 // share a process, "inproc:name"; a port is from 1 to 65535. Every address in a
-// ClusterSpec has one of these forms. Whether the tasks make a cluster is
-// another question, which Validate answers: a part of one is a ClusterSpec too.
+// ClusterSpec has one of these forms. A ClusterSpec may describe only part of a
+// cluster; Validate checks that it is a complete one.
 //
-// A job (the tasks of one role) is dense if its indices are 0, 1, ..., n-1, and
-// else sparse: a task need not know of all others.
+// A job (the tasks of one role) is dense if its indices are 0, 1, ..., n-1,
+// otherwise sparse: a task need not know all the others.
 class CAPSTAN_EXPORT ClusterSpec {
  public:
   using Tasks = std::map<int, std::string>;  // index -> address
@@ -70,22 +71,23 @@ class CAPSTAN_EXPORT ClusterSpec {
   ClusterSpec() noexcept = default;
 
   // Dense jobs: the addresses of each, in the order of their indices. Throws
-  // kInvalidArgument, naming the task, for an address in none of the forms.
+  // kInvalidArgument, naming the task, for an address in none of these forms.
   explicit ClusterSpec(
       const std::map<Role, std::vector<std::string>>& addresses);
 
-  // Jobs of any kind; one without tasks is left out. Throws kInvalidArgument
-  // for a bad address, or an index that is negative or above
+  // Dense or sparse jobs; one without tasks is left out. Throws
+  // kInvalidArgument for a bad address, or an index that is negative or above
   // TaskId::kMaxIndex.
   static ClusterSpec FromDict(Jobs jobs);
 
-  // The same from JSON, as in the "cluster" of a TF_CONFIG: an object of
-  // lists, {"worker": ["a:1", "b:1"]}, or of objects for sparse jobs,
-  // {"worker": {"3": "c:1"}}. Throws kInvalidArgument, naming the place and the
-  // text found there, also for the name of a job that is no role.
+  // The same from JSON, as in the "cluster" of a TF_CONFIG: an object of lists,
+  // {"worker": ["a:1", "b:1"]}, or of objects for sparse jobs, {"worker": {"3":
+  // "c:1"}}. Throws kInvalidArgument, naming the place and the text found
+  // there; also for a job name that is not a role.
   static ClusterSpec FromJson(std::string_view json);
 
-  // The opposite, on one line: dense jobs as lists, sparse ones as objects.
+  // The inverse of FromJson, on one line: dense jobs as lists, sparse ones as
+  // objects.
   std::string ToJson() const;
 
   // All tasks. A view that lives as long as this object; jobs without tasks
@@ -94,8 +96,8 @@ class CAPSTAN_EXPORT ClusterSpec {
 
   bool empty() const noexcept { return jobs_.empty(); }
 
-  // How many tasks there are, of one role or in all; which indices a role has,
-  // in rising order; every task, in the order of TaskId.
+  // The number of tasks, of one role or in total; the indices of a role, in
+  // ascending order; all tasks, in the order of TaskId.
   int num_tasks(Role role) const noexcept;
   int num_tasks() const noexcept;
   std::vector<int> task_indices(Role role) const;
@@ -104,21 +106,23 @@ class CAPSTAN_EXPORT ClusterSpec {
   // Whether the indices of a role are 0 .. num_tasks(role) - 1.
   bool is_dense(Role role) const noexcept;
 
-  // Whether there is such a task, and its address: a view that lives as long
-  // as this object. Throws kNotFound, listing the indices there are, if there
-  // is none.
+  // Whether the task exists, and its address: a reference that is valid as long
+  // as this object lives. task_address throws kNotFound, listing the indices
+  // that exist, if there is no such task.
   bool contains(TaskId task) const noexcept;
   const std::string& task_address(TaskId task) const;
 
-  // Throws kInvalidArgument, naming the culprit and what to do, unless this is
-  // a whole cluster: exactly one chief, of index 0; at least one worker; at
-  // least one ps; at most one evaluator, of index 0; no address twice.
+  // Throws kInvalidArgument, naming what is wrong and what to do, unless this
+  // is a complete cluster: exactly one chief, with index 0; at least one
+  // worker; at least one ps; at most one evaluator, with index 0; no duplicate
+  // addresses.
   void Validate() const;
 
   // "1 chief, 2 workers, 1 ps"; "no tasks" if empty.
   std::string ToString() const;
 
-  // One line per task, each with its line feed: "worker/1     10.0.0.3:7077\n".
+  // One line per task, each ending in a newline: "worker/1
+  // 10.0.0.3:7077\n".
   std::string ToTable() const;
 
   // The same tasks at the same addresses.

@@ -1,6 +1,6 @@
-// Where the batches of a step come from. Either each worker reads an input of
-// its own, one element after the other (InputContext, Iterator), or the
-// coordinator says which examples each step is to read (DataRanges):
+// Where the batches of a step come from. Either each worker reads its own
+// input, one element after the other (InputContext, Iterator), or the
+// coordinator says which examples each step reads (DataRanges):
 //
 //   DataRanges ranges({.examples = 60'000, .batch = 64, .shuffle = true});
 //   while (ranges.epoch() < 10) {
@@ -10,11 +10,11 @@
 //     coordinator.Join();
 //   }
 //
-// The first gives what tf.data does: when a worker is lost, so is its place.
-// The second uses every example once per epoch, whatever dies.
+// The first works as in tf.data: when a worker is lost, so is its position in
+// the input. The second uses every example once per epoch, whichever tasks die.
 //
-// What either reads is described by a Dataset, a pipeline with the names and
-// meanings of tf.data:
+// Either way, the input is described by a Dataset, a pipeline with the names
+// and meanings of tf.data:
 //
 //   Dataset train = Dataset::Csv("day_*.tsv", CsvOptions::Criteo(100'000))
 //                       .Shard(input)
@@ -48,17 +48,17 @@
 
 namespace capstan {
 
-// What a worker is told when its input pipeline is made: how many pipelines
+// What a worker is told when its input pipeline is created: how many pipelines
 // there are, one per worker of the job, and which of them this is, in the order
-// of the workers' numbers. When workers come or go, all datasets are made again
-// with new contexts; docs/data.md says what that means. A value.
+// of the workers' indices. When workers join or leave, all datasets are created
+// again with new contexts; docs/data.md says what that means. A value.
 struct CAPSTAN_EXPORT InputContext {
   int num_input_pipelines = 1;
   int input_pipeline_id = 0;  // from 0
   int num_replicas_in_sync = 1;
 
   // global / num_replicas_in_sync. Throws kInvalidArgument unless both are at
-  // least 1 and it divides.
+  // least 1 and the division is exact.
   std::int64_t PerReplicaBatchSize(std::int64_t global) const;
 
   bool operator==(const InputContext&) const = default;
@@ -67,12 +67,12 @@ struct CAPSTAN_EXPORT InputContext {
 // The elements of a dataset, one after the other.
 //
 // Thread-safe: several steps of one worker may share it. The source need not
-// be: it is asked by one thread at a time, and the others wait.
+// be: one thread calls it at a time, and the others wait.
 template <typename T>
 class Iterator {
  public:
-  // The next element, or nullopt: the end, for good. Must not call the
-  // iterator it is the source of.
+  // Returns the next element, or nullopt at the end, which is final. Must not
+  // call the iterator that reads from it.
   using Source = std::function<std::optional<T>()>;
 
   // Throws kInvalidArgument if `source` is empty.
@@ -85,9 +85,10 @@ class Iterator {
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
 
-  // The next element; nullopt at the end, and ever after: a source that has
-  // ended is not asked again, and is destroyed. What the source throws passes
-  // through; the iterator stays usable, and the next call asks again.
+  // The next element; nullopt at the end, and on every later call: a source
+  // that has ended is not called again, and is destroyed. What the source
+  // throws passes through; the iterator stays usable, and the next call asks
+  // again.
   std::optional<T> TryNext() {
     const std::lock_guard lock(mutex_);
     if (!source_) return std::nullopt;
@@ -100,7 +101,7 @@ class Iterator {
     return element;
   }
 
-  // As TryNext, but throws kOutOfRange at the end, and ever after.
+  // Like TryNext, but throws kOutOfRange at the end, and on every later call.
   T Next() {
     std::optional<T> element = TryNext();
     if (!element) {
@@ -111,7 +112,7 @@ class Iterator {
     return *std::move(element);
   }
 
-  // How many elements were given out. Never waits for the source.
+  // How many elements were returned. Never waits for the source.
   std::uint64_t position() const noexcept { return position_; }
 
  private:
@@ -135,28 +136,28 @@ struct DataRange {
 struct DataRangesOptions {
   std::int64_t examples = 0;  // in the input; they are numbered from 0
   std::int64_t batch = 1;     // examples in a range
-  // Each epoch has the same ranges in an order of its own, a function of the
-  // seed and the epoch. The examples in a range stay together and in order.
+  // Each epoch has the same ranges in a different order, which is a function of
+  // the seed and the epoch. The examples in a range stay together and in order.
   bool shuffle = false;
   std::uint64_t seed = 0;
-  // What is left when `batch` does not divide `examples` is a shorter range;
-  // or else it is not read, in any epoch.
+  // If `batch` does not divide `examples`, the remainder is a shorter range;
+  // or, with this set, it is not read in any epoch.
   bool drop_remainder = false;
 };
 
 class RangeLedger;
 
-// One range that was handed out, until its examples have been used. Destroyed
-// before that, it goes back to its DataRanges, if that still lives, and is
-// handed out again: so it is kept with the work, and whatever ends the work
-// without success returns it.
+// One range that was handed out, until its examples have been used. If the
+// ticket is destroyed before that, the range goes back to its DataRanges, if
+// that still exists, and is handed out again. So the ticket is kept with the
+// work, and whatever ends the work without success returns the range.
 //
 // Move-only. Not thread-safe, but the tickets of one DataRanges may be used by
 // different threads at the same time. Nothing here throws.
 class CAPSTAN_EXPORT DataTicket {
  public:
-  // One that was moved from is nobody's: it keeps its range(), and its end
-  // returns nothing. One that is assigned to first gives back its own range.
+  // A moved-from ticket keeps its range(), but returns nothing when it is
+  // destroyed. A ticket that is assigned to first returns its own range.
   DataTicket(DataTicket&& other) noexcept;
   DataTicket& operator=(DataTicket&& other) noexcept;
   ~DataTicket();
@@ -164,8 +165,8 @@ class CAPSTAN_EXPORT DataTicket {
   const DataRange& range() const noexcept { return range_; }
 
   // The examples have been used: the range will not be handed out again.
-  // Idempotent. Has no effect if the DataRanges is gone, or was restored since
-  // this was handed out.
+  // Idempotent. Has no effect if the DataRanges has been destroyed, or was
+  // restored since this ticket was handed out.
   void Done() noexcept;
 
  private:
@@ -179,48 +180,49 @@ class CAPSTAN_EXPORT DataTicket {
   DataRange range_;
 };
 
-// The coordinator's: cuts an input of a known number of examples into ranges,
-// and hands out each once per epoch; again only if it came back. It holds no
-// list of the ranges: 10^9 of them take no more memory than 10, but for those
-// that are out or back.
+// For the coordinator: cuts an input of a known number of examples into ranges,
+// and hands out each once per epoch; again only if it was returned. It stores
+// no list of the ranges: 10^9 of them take no more memory than 10, except for
+// those that are out or were returned.
 //
-// Thread-safe, except for moves. One that was moved from may only be assigned
-// to or destroyed.
+// Thread-safe, except for moves. A moved-from object may only be assigned to or
+// destroyed.
 class CAPSTAN_EXPORT DataRanges {
  public:
-  // At the start of epoch 0. Throws kInvalidArgument, naming the field, if
-  // `examples` is negative or `batch` less than 1.
+  // Starts at the beginning of epoch 0. Throws kInvalidArgument, naming the
+  // field, if `examples` is negative or `batch` less than 1.
   explicit DataRanges(const DataRangesOptions& options);
   DataRanges(DataRanges&&) noexcept;
   DataRanges& operator=(DataRanges&&) noexcept;
   ~DataRanges();
 
-  // The next range, or nullopt at the end of an epoch, once: the call after it
-  // begins the next epoch. Ranges that came back are handed out first, with
+  // The next range, or nullopt at the end of an epoch, once: the next call
+  // begins the next epoch. Ranges that were returned are handed out first, with
   // their own epoch and index, even if the end of their epoch was announced.
   // Never waits: at the end, ranges of the epoch may still be out.
   std::optional<DataTicket> Next();
 
-  // The epoch of the ranges to come, which is also how many have been
-  // announced to be over.
+  // The epoch of the next ranges, which is also the number of epochs whose end
+  // was announced.
   std::uint64_t epoch() const;
 
-  // How many ranges an epoch has; 0 for an empty input, whose every Next is
+  // How many ranges an epoch has; 0 for an empty input, for which every Next is
   // the end of an epoch.
   std::uint64_t steps_per_epoch() const;
 
-  // How many ranges are out: neither done nor back.
+  // How many ranges are out: neither done nor returned.
   std::size_t outstanding() const;
 
-  // The position: which ranges are done, in one line of printable text, about
-  // 100 bytes and a few for each range that is out or back. Those count as not
-  // done, so that whoever restores the position hands them out again.
+  // The position, that is, which ranges are done, as one line of printable
+  // text: about 100 bytes, and a few for each range that is out or was
+  // returned. Those count as not done, so they are handed out again after the
+  // position is restored.
   std::string Save() const;
 
-  // Goes to a position that Save returned, here or in another process. Tickets
-  // that are out have no effect any more. Throws, with nothing changed,
-  // kInvalidArgument for a text that is no position, and kFailedPrecondition
-  // for one of other options, naming both.
+  // Goes to a position that Save returned, in this or another process. Tickets
+  // that are out no longer have any effect. Throws, with nothing changed,
+  // kInvalidArgument for a text that is not a position, and kFailedPrecondition
+  // for one with other options, naming both.
   void Restore(std::string_view position);
 
  private:
@@ -228,27 +230,27 @@ class CAPSTAN_EXPORT DataRanges {
   std::shared_ptr<RangeLedger> ledger_;
 };
 
-// What lies behind an Example and a Dataset: not for users.
+// Implementation of Example and Dataset: not for users.
 struct Block;
 class Recipe;
 class Table;
 
-// Named tensors: one example, or after Batch many, along a first axis.
+// Named tensors: one example or, after Batch, many of them along a first axis.
 //
-// A handle, cheap to copy, and immutable: the tensors that it gives share its
+// A handle, cheap to copy, and immutable: the tensors that it returns share its
 // memory and must not be written to. Thread-safe.
 class CAPSTAN_EXPORT Example {
  public:
   using Columns = std::vector<std::pair<std::string, Tensor>>;
 
   Example();  // without any tensors
-  // Of these tensors, whose memory it shares. Throws kInvalidArgument for a
-  // name that is there twice.
+  // Holds these tensors, whose memory it shares. Throws kInvalidArgument for a
+  // duplicate name.
   Example(std::initializer_list<std::pair<std::string, Tensor>> columns);
   explicit Example(const Columns& columns);
 
-  // The tensor of that name; nothing is copied. Throws kNotFound, naming those
-  // there are.
+  // The tensor of that name; nothing is copied. Throws kNotFound, listing the
+  // names that exist.
   Tensor operator[](std::string_view name) const;
   bool Contains(std::string_view name) const noexcept;
 
@@ -259,7 +261,7 @@ class CAPSTAN_EXPORT Example {
   // The same names in the same order, with equal tensors.
   friend CAPSTAN_EXPORT bool operator==(const Example& a, const Example& b);
 
-  // Of the pipeline.
+  // For the pipeline.
   Example(std::shared_ptr<const Block> block, std::int64_t row) noexcept;
   const std::shared_ptr<const Block>& block() const noexcept { return block_; }
   std::int64_t row() const noexcept { return row_; }
@@ -270,9 +272,10 @@ class CAPSTAN_EXPORT Example {
 };
 
 // What a source does with a record that it cannot read: it throws, naming the
-// file, the line or byte, the column and the reason; or it skips and counts it.
-// Either way reading can go on behind the record, or, where its end is not to
-// be found, with the next file. A handle: copies count together. Thread-safe.
+// file, the line or byte, the column and the reason; or it skips and counts the
+// record. Either way, reading can continue after the record or, if its end
+// cannot be found, with the next file. A handle: copies share one count.
+// Thread-safe.
 class CAPSTAN_EXPORT BadRecords {
  public:
   BadRecords() = default;  // Stop()
@@ -283,7 +286,7 @@ class CAPSTAN_EXPORT BadRecords {
   // How many were skipped, by all sources that were given this handle.
   std::int64_t skipped() const noexcept;
 
-  // Of the sources.
+  // For the sources.
   void Count() const noexcept;
 
  private:
@@ -300,18 +303,20 @@ struct CAPSTAN_EXPORT CsvColumn {
     kVocabulary,  // i64: the place in the vocabulary
   };
 
-  // As in the header of the file. Without a header, columns are known by their
-  // place, and the name is that of the tensor.
+  // As in the header of the file. Without a header, columns are identified by
+  // their position, and the name is that of the tensor.
   std::string name = {};
   Kind kind = Kind::kFloat;
-  // The tensor it becomes an element of, with the others of that output in the
-  // order in which they are listed: [k]. Empty: a scalar called `name`.
+  // The tensor of which this column becomes an element, with the other columns
+  // of that output in the order in which they are listed: [k]. Empty: a scalar
+  // named `name`.
   std::string output = {};
 
-  // Numbers: what an empty field stands for, before what follows is done to it.
-  // Without it, an empty field makes a bad record.
+  // For numbers: the value of an empty field, before the transformations below.
+  // Without it, an empty field makes the record bad.
   std::optional<double> missing = {};
-  // kFloat: (x - mean) / stddev, where log1p first makes x log(1 + max(x, 0)).
+  // kFloat: (x - mean) / stddev; with log1p, x is first replaced by log(1 +
+  // max(x, 0)).
   bool log1p = false;
   double mean = 0;
   double stddev = 1;
@@ -319,43 +324,44 @@ struct CAPSTAN_EXPORT CsvColumn {
   // kHash. An empty field is hashed like any other.
   std::int64_t buckets = 0;
   std::uint64_t seed = 0;
-  // kVocabulary, and the id of what is not in it; without that it makes a bad
-  // record.
+  // For kVocabulary: the known values, and the id of any other; without that
+  // id, another value makes the record bad.
   std::vector<std::string> vocabulary = {};
   std::optional<std::int64_t> unknown = {};
-  // kHash and kVocabulary: added to the id, so that several columns can share a
-  // table.
+  // For kHash and kVocabulary: added to the id, so that several columns can
+  // share a table.
   std::int64_t offset = 0;
 };
 
 struct CAPSTAN_EXPORT CsvOptions {
   char delimiter = ',';
-  // Around fields that hold delimiters or ends of lines, as in RFC 4180; inside
-  // it is doubled. '\0': there are no quotes.
+  // Encloses fields that contain delimiters or line ends, as in RFC 4180; a
+  // quote inside such a field is doubled. '\0': there are no quotes.
   char quote = '"';
   // The first line of each file has the names of the columns, in any order;
-  // those that are not listed in `columns` are ignored. Without a header,
+  // columns that are not listed in `columns` are ignored. Without a header,
   // `columns` lists all columns in the order of the file.
   bool header = true;
-  // Empty: all of the header's, each kFloat.
+  // Empty: all columns of the header, each kFloat.
   std::vector<CsvColumn> columns = {};
   BadRecords bad_records = {};
 
   // Lines end in LF or CRLF; empty ones are skipped.
 
   // The files of the Criteo click logs: tab-separated, no header, no quotes; a
-  // label, 13 numbers, 26 categories, any of them empty. Gives "label" (f32
-  // scalar), "dense" (f32 [13]: log(1 + max(x, 0)), 0 if missing) and "ids"
-  // (i64 [26]: hashed into `buckets` for each column, those of column i from
-  // i * buckets on).
+  // label, 13 numbers, 26 categories, any of which may be empty. Gives "label"
+  // (f32 scalar), "dense" (f32 [13]: log(1 + max(x, 0)), 0 if missing) and
+  // "ids" (i64 [26]: hashed into `buckets` for each column; the ids of column i
+  // start at i * buckets).
   static CsvOptions Criteo(std::int64_t buckets);
 };
 
 struct CAPSTAN_EXPORT LibSvmOptions {
-  // Dense: "x" is f32 [num_features]. 0: sparse, with "ids" (i64) and "values"
-  // (f32), as long as the line has features. "y", the label, is f32.
+  // Dense: "x" is f32 [num_features]. 0: sparse, "ids" (i64) and "values" (f32)
+  // with one element per feature of the line. "y", the label, is f32.
   std::int64_t num_features = 0;
-  // The first feature is number 1, as is the custom, or 0. Ids count from 0.
+  // Whether features are numbered from 1, as is customary, or from 0. Ids count
+  // from 0.
   bool one_based = true;
   BadRecords bad_records = {};
 };
@@ -368,42 +374,42 @@ struct CAPSTAN_EXPORT TfFeature {
   DType dtype = DType::kF32;
   // The shape, or nullopt: as many values as there are, [n].
   std::optional<Shape> shape = Shape();
-  // In place of a feature that is missing, each element this. Without it, it
-  // makes a bad record.
+  // The value of every element of a feature that is missing. Without it, a
+  // missing feature makes the record bad.
   std::optional<double> missing = {};
 };
 
 struct CAPSTAN_EXPORT TfRecordOptions {
-  // Records are tf.Examples with at least these features. Empty: each record
-  // is "record", u8 [n], whatever is in it.
+  // Records are tf.Examples with at least these features. Empty: each record is
+  // "record", u8 [n], whatever its content.
   std::vector<TfFeature> features = {};
-  // A record that is longer is a bad one.
+  // A longer record is bad.
   std::uint64_t max_record_bytes = std::uint64_t{256} << 20;
   BadRecords bad_records = {};
 };
 
 struct CAPSTAN_EXPORT IdxOptions {
-  // "x" as f32, divided by 255, rather than as u8.
+  // "x" as f32, divided by 255, instead of u8.
   bool scale = false;
 };
 
 struct CAPSTAN_EXPORT ShuffleOptions {
-  // Without one, every Dataset that Shuffle returns draws its own, so that the
-  // workers' iterators differ, and those that are made later too; Fit draws one
-  // for the whole training.
+  // Without a seed, every Dataset that Shuffle returns draws its own, so that
+  // the iterators of different workers differ, and so do those created later;
+  // Fit draws one for the whole training.
   std::optional<std::uint64_t> seed = {};
-  // Each iteration, of Repeat and of Open, has an order of its own.
+  // Each iteration, by Repeat or by Open, has a different order.
   bool reshuffle_each_iteration = true;
 };
 struct CAPSTAN_EXPORT BatchOptions {
   bool drop_remainder = false;
 };
 struct CAPSTAN_EXPORT PaddedBatchOptions {
-  std::map<std::string, double> padding = {};  // by tensor; else 0
+  std::map<std::string, double> padding = {};  // by tensor; 0 for the others
   bool drop_remainder = false;
 };
 struct CAPSTAN_EXPORT MapOptions {
-  // How many threads call the function. The order stays that of the elements.
+  // How many threads call the function. The elements stay in order.
   int parallel = 1;
 };
 struct CAPSTAN_EXPORT InterleaveOptions {
@@ -414,19 +420,19 @@ struct CAPSTAN_EXPORT InterleaveOptions {
 // A recipe for a sequence of Examples: where they come from, and what is done
 // to them. Nothing is opened until it is read.
 //
-// An immutable handle, cheap to copy; thread-safe. One that was moved from may
-// only be assigned to or destroyed. The functions that it is given are shared
-// by its copies and by all that read it, and may be called from several
-// threads. For a seed, the elements and their order are the same in every run.
-// Memory is bounded: by the buffers that the operations name, and by some
-// hundred records that a file is read ahead.
+// An immutable handle, cheap to copy; thread-safe. A moved-from Dataset may
+// only be assigned to or destroyed. The functions that are passed to it are
+// shared by its copies and by all that read it, and may be called from several
+// threads. For a given seed, the elements and their order are the same in every
+// run. Memory is bounded: by the buffers that the operations name, and by a few
+// hundred records that are read ahead from a file.
 //
-// What makes one throws kInvalidArgument for counts that make no sense.
-// Whatever reads it throws what its functions throw, at its place in the order,
-// and kNotFound, kDataLoss and the like, naming the file, for files.
+// Functions that create a Dataset throw kInvalidArgument for invalid counts.
+// Functions that read it throw what the user's functions throw, at its place in
+// the order, and kNotFound, kDataLoss and the like, naming the file, for files.
 class CAPSTAN_EXPORT Dataset {
  public:
-  // What Cardinality says of endless ones.
+  // Returned by Cardinality for an endless dataset.
   static constexpr std::int64_t kInfinite = -1;
   using Source = std::function<std::optional<Example>()>;
 
@@ -438,38 +444,39 @@ class CAPSTAN_EXPORT Dataset {
   static Dataset TfRecord(std::string pattern, TfRecordOptions options = {});
   // Files that are read into memory as a whole, once for all that read this
   // recipe.
-  // IDX, as of MNIST, plain or compressed by gzip: "x", u8 of the shape of an
-  // image, and "y", an i64 scalar; no "y" without a path of labels.
+  // IDX, as used by MNIST, plain or compressed with gzip: "x", u8 in the shape
+  // of an image, and "y", an i64 scalar; no "y" if `labels` is empty.
   static Dataset Idx(std::string images, std::string labels,
                      IdxOptions options = {});
-  // The rows of an array that NumPy has saved, as `name`. Of its integers, i1,
+  // The rows of an array that NumPy has saved, as `name`. The integer types i1,
   // i2 and u2 become i32, and u4 becomes i64.
   static Dataset Npy(std::string path, std::string name);
 
-  // The rows along the first axis of these tensors, which have equally many;
-  // throws kInvalidArgument if not.
+  // The rows along the first axis of these tensors; throws kInvalidArgument
+  // unless all have the same number of rows.
   static Dataset FromTensors(const Example& columns);
-  // Each reading calls `make`, and then what it returned until that gives
-  // nullopt.
+  // Each reading calls `make` once, and then calls the function that it
+  // returned until that returns nullopt.
   static Dataset FromGenerator(std::function<Source()> make);
-  // "value", i64 scalars: begin, begin + step, ..., before end.
+  // "value", i64 scalars: begin, begin + step, ..., excluding end.
   static Dataset Range(std::int64_t begin, std::int64_t end,
                        std::int64_t step = 1);
 
-  // Every n-th element, from the i-th on.
+  // Every n-th element, starting with element i.
   Dataset Shard(int n, int i) const;
   Dataset Shard(const InputContext& input) const {
     return Shard(input.num_input_pipelines, input.input_pipeline_id);
   }
-  // Each element is drawn from the next `buffer` that have not been. In random
-  // access all elements are permuted, whatever the buffer. A row from a file
-  // keeps those alive that it was read with: count on 7 times the buffer.
+  // Each element is drawn from the next `buffer` that have not been drawn. With
+  // random access, all elements are permuted, whatever the buffer. A row from a
+  // file keeps alive the rows that it was read with: expect 7 times the memory
+  // of the rows in the buffer.
   Dataset Shuffle(std::int64_t buffer, ShuffleOptions options = {}) const;
-  // `count` times; -1: for ever.
+  // `count` times; -1: forever.
   Dataset Repeat(std::int64_t count = -1) const;
   // The tensors of n elements, of equal shapes, stacked along a new first axis.
   Dataset Batch(std::int64_t n, BatchOptions options = {}) const;
-  // As Batch, of tensors whose shapes differ: each axis is as long as the
+  // Like Batch, for tensors of different shapes: each axis is as long as the
   // longest, with padding at its end.
   Dataset PaddedBatch(std::int64_t n, PaddedBatchOptions options = {}) const;
   Dataset Map(std::function<Example(const Example&)> function,
@@ -477,34 +484,34 @@ class CAPSTAN_EXPORT Dataset {
   Dataset Filter(std::function<bool(const Example&)> predicate) const;
   Dataset Take(std::int64_t n) const;
   Dataset Skip(std::int64_t n) const;
-  // The elements of the datasets that `function` makes, `block_length` of each
-  // of `cycle_length` in turns.
+  // The elements of the datasets that `function` returns, `block_length` from
+  // each of `cycle_length` datasets in turn.
   Dataset Interleave(std::function<Dataset(const Example&)> function,
                      InterleaveOptions options = {}) const;
-  // Reads up to n elements ahead, in a thread of its own.
+  // Reads up to n elements ahead, in its own thread.
   Dataset Prefetch(std::int64_t n) const;
-  // Keeps all elements in memory once they have all been read; what is below is
-  // not read again.
+  // Keeps all elements in memory once they have all been read; the dataset that
+  // it caches is not read again.
   Dataset Cache() const;
-  // Elements with the tensors of all; ends with the shortest. A name that two
-  // have is an error of the reading.
+  // Elements with the tensors of all datasets; ends with the shortest. Reading
+  // fails if two have a tensor of the same name.
   static Dataset Zip(const std::vector<Dataset>& datasets);
   Dataset Concatenate(const Dataset& next) const;
 
-  // How many elements there are, if that is known without reading them; of
-  // Idx and Npy it reads the beginning of the file, and throws as reading does.
+  // How many elements there are, if that is known without reading them; for Idx
+  // and Npy, reads the beginning of the file, and throws as reading does.
   std::optional<std::int64_t> Cardinality() const;
 
-  // Begins to read: what it returns gives the next element, and nullopt at the
-  // end. It is for one thread at a time, and may be destroyed at any moment:
-  // that waits for a call of a function or a read that is under way, no more.
-  // The n-th Open of this recipe is the n-th iteration, for Shuffle.
+  // Begins to read: the function that it returns gives the next element, and
+  // nullopt at the end. It is for one thread at a time, and may be destroyed at
+  // any moment: that waits only for a user's function or a file read that is in
+  // progress. The n-th Open of this recipe is the n-th iteration for Shuffle.
   Source Open() const;
-  // The iteration `epoch`, from 0, the same for all who ask for it: a Shuffle
-  // without a seed takes this one.
+  // The iteration `epoch`, from 0, the same for all callers: a Shuffle without
+  // a seed uses `seed`.
   Source Open(std::uint64_t epoch, std::uint64_t seed = 0) const;
 
-  // Of the pipeline.
+  // For the pipeline.
   explicit Dataset(std::shared_ptr<const Recipe> recipe);
   const std::shared_ptr<const Recipe>& recipe() const { return recipe_; }
 
@@ -512,32 +519,32 @@ class CAPSTAN_EXPORT Dataset {
   std::shared_ptr<const Recipe> recipe_;
 };
 
-// The elements of a dataset by their number, for those who say which elements a
-// step reads. All sources but generators, and all operations but Filter,
-// Interleave and an endless Repeat can be read so. Without Shuffle, the numbers
-// are the places in the order of Open.
+// The elements of a dataset by their number, for programs that choose which
+// elements a step reads. All sources except generators, and all operations
+// except Filter, Interleave and an endless Repeat, can be read this way.
+// Without Shuffle, the numbers are the positions in the order of Open.
 //
 // An immutable handle, cheap to copy; thread-safe.
 class CAPSTAN_EXPORT ExampleTable {
  public:
-  // Throws kFailedPrecondition, naming the operation that stands in the way and
-  // what to do; also for a source that skips bad records, which would leave
-  // holes in the numbers. Reads the files of Csv, LibSvm and TfRecord once, to
-  // find where their records begin, and keeps 8 bytes for each; and the files
-  // open.
+  // Throws kFailedPrecondition, naming the operation that prevents reading by
+  // number and what to do; also for a source that skips bad records, which
+  // would leave gaps in the numbers. Reads the files of Csv, LibSvm and
+  // TfRecord once, to find where their records begin; keeps 8 bytes for each
+  // record, and keeps the files open.
   static ExampleTable Open(const Dataset& dataset);
 
   std::int64_t size() const;
 
   // What the numbers stand for, as far as the sizes of the sources and the
-  // operations tell: "Rows(240).Shuffle(seed 7).Batch(8)". Where it differs,
-  // the same number may be another element.
+  // operations tell: "Rows(240).Shuffle(seed 7).Batch(8)". If two descriptions
+  // differ, the same number may be a different element.
   std::string Describe() const;
 
   // Element `index` of the iteration `epoch`, on which the order of Shuffle
-  // depends: each of them has every element once. A Shuffle without a seed
-  // takes this one, so that the numbers mean the same to all who give the same.
-  // Throws kOutOfRange, and what reading throws.
+  // depends: each iteration has every element once. A Shuffle without a seed
+  // uses `seed`, so that the numbers mean the same to all callers that pass the
+  // same one. Throws kOutOfRange, and what reading throws.
   Example At(std::int64_t index, std::uint64_t epoch = 0,
              std::uint64_t seed = 0) const;
 
@@ -547,15 +554,15 @@ class CAPSTAN_EXPORT ExampleTable {
   std::shared_ptr<const Table> table_;
 };
 
-// An ExampleTable that is opened when it is first used, so that a dataset which
-// cannot be read by number is no error before somebody tries. Thread-safe.
+// An ExampleTable that is opened when it is first used, so that a dataset that
+// cannot be read by number is not an error until somebody tries. Thread-safe.
 class CAPSTAN_EXPORT LazyTable {
  public:
   explicit LazyTable(Dataset dataset) : dataset_(std::move(dataset)) {}
 
-  // Throws as ExampleTable::Open, each time until it succeeds.
+  // Throws as ExampleTable::Open does, on each call until it succeeds.
   ExampleTable Get() const;
-  // For those that read it from its beginning.
+  // To read the dataset from its beginning.
   const Dataset& dataset() const noexcept { return dataset_; }
 
  private:
@@ -565,11 +572,11 @@ class CAPSTAN_EXPORT LazyTable {
   mutable std::optional<ExampleTable> table_;  // guarded by mutex_
 };
 
-// A tf.Example's bytes: f32 as float_list, i64 as int64_list, u8 as one value
-// of bytes_list. Throws kInvalidArgument for tensors of other types.
+// Serializes a tf.Example: f32 as float_list, i64 as int64_list, u8 as one
+// value of bytes_list. Throws kInvalidArgument for tensors of other types.
 CAPSTAN_EXPORT std::string EncodeTfExample(const Example& example);
 
-// Makes `path` a TFRecord file of these records, with their checksums.
+// Writes `path` as a TFRecord file of these records, with their checksums.
 CAPSTAN_EXPORT void WriteTfRecords(const std::string& path,
                                    std::span<const std::string> records);
 

@@ -20,12 +20,12 @@
 
 namespace capstan {
 
-// What kind of failure it is; decide on this, never on the text. The numbers
-// are those of gRPC's status codes, are carried on the wire and never change.
+// The kind of failure; decide on this, never on the text. The numbers are those
+// of gRPC's status codes, are carried on the wire and never change.
 enum class ErrorCode : int {
   kCancelled = 1,           // The caller gave up.
   kUnknown = 2,             // An exception that is not a capstan::Error.
-  kInvalidArgument = 3,     // Wrong whatever the state: fix the call.
+  kInvalidArgument = 3,     // Wrong in any state: fix the call.
   kDeadlineExceeded = 4,    // Not done in time; it may still happen.
   kNotFound = 5,            // The named thing does not exist.
   kAlreadyExists = 6,       // The name is taken.
@@ -41,8 +41,8 @@ enum class ErrorCode : int {
   kUnauthenticated = 16,    // No valid credentials.
 };
 
-// The code's name, such as "Unavailable"; "Unknown" for a number that is none
-// of the above. Cannot fail; the text lives for ever.
+// The name of the code, such as "Unavailable"; "Unknown" for any other number.
+// Cannot fail; the text is valid forever.
 CAPSTAN_EXPORT std::string_view ErrorCodeName(ErrorCode code) noexcept;
 
 // A failure: its code, a message that says what to do about it in one line,
@@ -51,8 +51,8 @@ CAPSTAN_EXPORT std::string_view ErrorCodeName(ErrorCode code) noexcept;
 // A value, immutable once made; copying it cannot throw. Thread-safe.
 class CAPSTAN_EXPORT Error : public std::runtime_error {
  public:
-  // `task` is the culprit, such as "ps/1"; empty if there is none to name.
-  // Copies both texts.
+  // `task` is the task at fault, such as "ps/1"; empty if there is none to
+  // name. Copies both texts.
   Error(ErrorCode code, std::string_view message, std::string_view task = {});
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;

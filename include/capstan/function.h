@@ -6,10 +6,10 @@
 //
 //   bool, integers, float, double, std::string, Tensor, Rows, DataRange,
 //   Example, std::vector, std::map, std::tuple, std::pair and std::optional of
-//   such, PerWorker<T> (as an argument), and void (as a result).
+//   these, PerWorker<T> (as an argument), and void (as a result).
 //
-// Another type takes part by a specialisation of Type. Which types a function
-// has is its signature; a worker whose function has another one is found out
+// Other types can be added by specialising Type. The types of a function form
+// its signature; a worker whose function has a different signature is detected
 // before anything runs there.
 // Thread-safety: as the standard containers.
 #pragma once
@@ -43,7 +43,7 @@ struct Rows {
   Tensor values = {};
 };
 
-// A value on its way: its bytes, and the tensors in it, which share the memory
+// A serialized value: its bytes, and the tensors in it, which share the memory
 // of those that were written.
 struct EncodedValue {
   std::string bytes = {};
@@ -60,8 +60,8 @@ class CAPSTAN_EXPORT ValueWriter {
   void Double(double value);
   void Text(std::string_view value);
   void Put(const Tensor& tensor);
-  void List(std::size_t size);  // as many values follow
-  void Absent();                // instead of a value that is optional
+  void List(std::size_t size);  // `size` values follow
+  void Absent();                // in place of an optional value
   void Resource(std::uint64_t id);
 
   EncodedValue Take() noexcept { return std::move(value_); }
@@ -73,13 +73,13 @@ class CAPSTAN_EXPORT ValueWriter {
   EncodedValue value_;
 };
 
-// What a PerWorker<T> stands for on the worker that reads it; throws if it was
-// never made there, or failed to be.
+// Finds what a PerWorker<T> stands for on the worker that reads it; throws if
+// that was never created there, or could not be.
 using ResourceFinder = std::function<std::shared_ptr<void>(std::uint64_t id)>;
 
 // Reads a value in the order in which it was written. Each function throws
 // kInvalidArgument, naming what it found, if the next piece is of another kind
-// or is cut short: the bytes may come from anywhere.
+// or is truncated: the bytes may come from anywhere.
 class CAPSTAN_EXPORT ValueReader {
  public:
   // The value must outlive the reader. Without a finder, resources are refused.
@@ -92,11 +92,11 @@ class CAPSTAN_EXPORT ValueReader {
   double Double();
   std::string Text();
   Tensor Get();
-  // At most as many as there are bytes left.
+  // The size of a list; at most the number of bytes left.
   std::size_t List();
   // A list that must have `size` values.
   void List(std::size_t size);
-  // True, and takes it, if there is no value.
+  // True if an optional value is absent, in which case its marker is consumed.
   bool Absent();
   std::shared_ptr<void> Resource();
   // Throws unless all has been read.
@@ -116,13 +116,13 @@ class CAPSTAN_EXPORT ValueReader {
 
 // The name of a C++ type, for signatures and messages.
 CAPSTAN_EXPORT std::string NameOfType(const std::type_info& type);
-// Throws kInvalidArgument: "300 is no i8".
+// Throws kInvalidArgument: `value` does not fit `type`.
 [[noreturn]] CAPSTAN_EXPORT void ThrowOutOfType(std::string_view value,
                                                 std::string_view type);
-// Throws kInvalidArgument unless ids and values are what Rows says.
+// Throws kInvalidArgument unless ids and values are as Rows requires.
 CAPSTAN_EXPORT void CheckRows(const Rows& rows);
 
-// How a type takes part:
+// How values of a type are named, written and read:
 //   static std::string Name();
 //   static void Write(ValueWriter& writer, const T& value);
 //   static T Read(ValueReader& reader);
@@ -145,7 +145,7 @@ struct Type<bool> {
   static bool Read(ValueReader& reader) { return reader.Bool(); }
 };
 
-// Characters are no numbers: take a std::string, or a std::uint8_t.
+// Characters are not numbers: use a std::string, or a std::uint8_t.
 template <typename T>
 concept Integer = std::integral<T> && !std::same_as<T, char> &&
                   !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
@@ -325,7 +325,7 @@ struct Type<std::tuple<Ts...>> {
   }
   static std::tuple<Ts...> Read(ValueReader& reader) {
     reader.List(sizeof...(Ts));
-    // Braces, because their order is that of the list.
+    // Braces, because they evaluate in the order of the list.
     return std::tuple<Ts...>{Type<Ts>::Read(reader)...};
   }
 };
@@ -360,13 +360,13 @@ struct Type<std::optional<T>> {
   }
 };
 
-// Throws kFailedPrecondition: a PerWorker<T> is of use on a worker only.
+// Throws kFailedPrecondition: a PerWorker<T> can be used on a worker only.
 [[noreturn]] CAPSTAN_EXPORT void ThrowNotOnWorker();
 
 // Something that each worker has one of: an iterator, a table, a model. The
-// coordinator makes it (coordinator.h) and passes it to functions, in which it
-// is the one of the worker that runs them. When the last handle is gone, the
-// workers drop theirs.
+// coordinator creates it (coordinator.h) and passes it to functions, in which
+// it refers to the one on the worker that runs them. When the last handle is
+// destroyed, the workers destroy theirs.
 template <typename T>
 class PerWorker {
  public:
@@ -374,11 +374,11 @@ class PerWorker {
   T& operator*() const { return *get(); }
   T* operator->() const { return get(); }
 
-  // Of the coordinator's handles.
+  // For the handles of the coordinator.
   explicit PerWorker(std::shared_ptr<const std::uint64_t> id)
       : id_(std::move(id)) {}
   const std::shared_ptr<const std::uint64_t>& id() const { return id_; }
-  // Of a worker's.
+  // For those of a worker.
   explicit PerWorker(std::shared_ptr<T> local) : local_(std::move(local)) {}
 
  private:
@@ -420,19 +420,20 @@ std::string SignatureOf() {
 }
 
 struct FunctionOptions {
-  // It updates no variables, as one that evaluates: it takes no part in the
-  // rounds of synchronous training, and updates from it are refused.
+  // The function updates no variables, for example because it evaluates: it
+  // takes no part in the rounds of synchronous training, and updates from it
+  // are refused.
   bool reads_only = false;
 };
 
-// What is known of a function without its types.
+// A function without its types.
 struct FunctionInfo {
   std::string name = {};
   std::string signature = {};
   FunctionOptions options = {};
 };
 
-// A function that was registered, to be scheduled. A handle; cheap to copy.
+// A registered function, which can be scheduled. A handle; cheap to copy.
 template <typename R, typename... Params>
 class Function {
  public:
@@ -446,11 +447,11 @@ class Function {
   std::shared_ptr<const FunctionInfo> info_;
 };
 
-// A resource or dataset that was registered, to be made on each worker.
+// A registered resource or dataset, which is created on each worker.
 struct ResourceInfo {
   std::string name = {};
   std::string type = {};
-  // A dataset of each worker's own: made again when its InputContext changes.
+  // A per-worker dataset: created again when its InputContext changes.
   bool input_pipeline = false;
 };
 template <typename T>

@@ -4,9 +4,9 @@
 //   Optimizer optimizer = Adam{.learning_rate = 1e-3};
 //   optimizer.clip_norm = 1.0;
 //
-// The names, meanings and defaults are those of Keras where it has them. All of
-// this is values; whether they make sense is checked where a variable is made,
-// which throws kInvalidArgument naming the field.
+// The names, meanings and defaults are those of Keras where it has them. All
+// types are plain values; they are checked when a variable is created, which
+// throws kInvalidArgument naming the field.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 namespace capstan {
 
 // Learning-rate schedules. `t` is the number of updates that the variable has
-// had before the one at hand.
+// had before the current one.
 
-// initial * rate^(t / steps); with `staircase` the quotient is rounded down.
+// initial * rate^(t / steps); with `staircase`, t / steps is rounded down.
 struct ExponentialDecay {
   double initial = 0.1;
   std::int64_t steps = 1000;
@@ -28,8 +28,8 @@ struct ExponentialDecay {
   bool staircase = false;
 };
 
-// From `initial` to `end` in `steps`, along (1 - t / steps)^power; then `end`,
-// or with `cycle` again over the next multiple of `steps`.
+// From `initial` to `end` in `steps`, along (1 - t / steps)^power; then
+// constant at `end` or, with `cycle`, again over the next multiple of `steps`.
 struct PolynomialDecay {
   double initial = 0.1;
   std::int64_t steps = 1000;
@@ -38,7 +38,8 @@ struct PolynomialDecay {
   bool cycle = false;
 };
 
-// initial / (1 + rate * t / steps); with `staircase` rounded down.
+// initial / (1 + rate * t / steps); with `staircase`, t / steps is rounded
+// down.
 struct InverseTimeDecay {
   double initial = 0.1;
   std::int64_t steps = 1000;
@@ -46,15 +47,15 @@ struct InverseTimeDecay {
   bool staircase = false;
 };
 
-// values[i] up to and with boundaries[i], values.back() after the last: one
-// value more than boundaries, which ascend.
+// values[i] up to and including boundaries[i], values.back() after the last.
+// There is one more value than boundaries, which are in ascending order.
 struct PiecewiseConstant {
   std::vector<std::int64_t> boundaries = {};
   std::vector<double> values = {};
 };
 
 // Linearly from 0 to `initial` in `warmup_steps`, then along half a cosine to
-// alpha * initial in `steps`, then that.
+// alpha * initial in `steps`, then constant.
 struct CosineDecay {
   double initial = 0.1;
   std::int64_t steps = 1000;
@@ -101,8 +102,8 @@ struct RmsProp {
 // What an update by rows does to the moments of the rows that it does not
 // touch.
 enum class RowMoments : std::uint8_t {
-  kLazy = 0,   // nothing: the cost is that of the rows touched
-  kExact = 1,  // what a dense update with zeroes there would do
+  kLazy = 0,   // nothing: the cost is that of the touched rows
+  kExact = 1,  // what a dense update with zeros there would do
 };
 
 struct Adam {
@@ -150,7 +151,7 @@ struct Ftrl {
   double beta = 0.0;
 };
 
-// A rule and what happens to the gradient before it. In this order: the worker
+// A rule, and what happens to the gradient before it, in this order: the worker
 // scales the gradient for `global_clip_norm`, then for `clip_norm`; the server
 // clamps each element to `clip_value` and adds weight_decay * value.
 struct Optimizer {
@@ -168,9 +169,9 @@ struct Optimizer {
   double clip_value = 0.0;    // elements to [-clip_value, clip_value]
   double clip_norm = 0.0;     // the norm of this variable's gradient
   // The norm of a replica's whole gradient: of all parameters and embeddings of
-  // a model, or all of one call of ApplyGradients. It counts the gradients of
-  // variables that have no such bound, too. A model's gradient is then sent
-  // after backward has ended, not piece by piece while it runs.
+  // a model, or of everything in one call of ApplyGradients. It includes the
+  // gradients of variables that have no such bound. A model's gradient is then
+  // sent after backward has ended, not piece by piece while it runs.
   double global_clip_norm = 0.0;
   // The learning rate is divided by (1 + s)^staleness_power, where s is how
   // many updates the variable has had since the worker read it.

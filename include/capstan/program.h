@@ -8,8 +8,8 @@
 //   }
 //
 // Started without any configuration, it is a whole cluster in one process: a
-// coordinator, two workers and a server as threads. `capstan run` starts the
-// same program as many processes; under TF_CONFIG, Slurm or Kubernetes it is
+// coordinator, two workers and a server, as threads. `capstan run` starts the
+// same program as several processes; under TF_CONFIG, Slurm or Kubernetes it is
 // one task of a cluster (resolver.h).
 #pragma once
 
@@ -26,25 +26,27 @@ namespace capstan {
 class CAPSTAN_EXPORT Program : public Definitions {
  public:
   // Reads the environment, once. The arguments are the program's own.
-  // To be made first of all in main: if OpenBLAS is linked to the program, does
-  // not know this CPU and has taken slow kernels for it, the program is started
-  // again with better ones, once (docs/cluster.md).
+  // Construct it first of all in main: if OpenBLAS is linked to the program,
+  // does not know this CPU and has chosen slow kernels for it, the program is
+  // restarted with better ones, once (docs/cluster.md).
   Program(int argc, char** argv);
-  // With an environment of the caller's.
+  // With an environment supplied by the caller.
   explicit Program(Environment environment);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Plays this task's role to its end and returns the process's exit code.
+  // Runs this task's role until it ends, and returns the exit code of the
+  // process.
   //
-  // In the coordinator: waits for all workers and servers, saying for whom,
-  // calls `body`, and then ends the job. In any other task: serves until the
-  // job ends; `body` is not called. What goes wrong, in here or as an exception
-  // of the body, is said in one line on standard error, and the code is 1.
-  // A coordinator that another one takes the job from exits within 2 s, from
-  // wherever it is. SIGTERM ends the tasks that serve in order, with code 143.
-  // Says in one line on standard error where the cluster was found.
+  // In the coordinator: waits for all workers and servers, saying which ones it
+  // is waiting for, calls `body`, and then ends the job. In any other task:
+  // serves until the job ends; `body` is not called. Errors, including
+  // exceptions from the body, are reported in one line on standard error, and
+  // the code is 1. A coordinator that another one takes the job from exits
+  // within 2 s, whatever it is doing. SIGTERM makes the tasks that serve shut
+  // down cleanly, with code 143. Reports in one line on standard error where
+  // the cluster was found.
   int Run(const std::function<void(Cluster&)>& body);
 
  private:
@@ -52,7 +54,7 @@ class CAPSTAN_EXPORT Program : public Definitions {
 };
 
 // A cluster inside this process, for tests, notebooks and debuggers: the same
-// tasks as anywhere, over memory instead of a network.
+// tasks as in any other, connected through memory instead of a network.
 class CAPSTAN_EXPORT LocalCluster {
  public:
   // Throws kInvalidArgument unless there is at least one of each.
@@ -60,7 +62,7 @@ class CAPSTAN_EXPORT LocalCluster {
   // The workers run the functions of `definitions`.
   explicit LocalCluster(const Definitions& definitions, int workers = 2,
                         int servers = 1);
-  // Ends the job, and with it all tasks.
+  // Ends the job and all its tasks.
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
@@ -78,7 +80,7 @@ class CAPSTAN_EXPORT TaskServer {
  public:
   // Listens at the task's address. Settings such as CAPSTAN_TLS are taken from
   // `environment` (docs/cluster.md). Throws kInvalidArgument for a chief, and
-  // what goes wrong at the start.
+  // any error of the start.
   explicit TaskServer(
       const ResolvedCluster& cluster,
       const Environment& environment = Environment::FromProcess(),
@@ -87,11 +89,11 @@ class CAPSTAN_EXPORT TaskServer {
   TaskServer(const TaskServer&) = delete;
   TaskServer& operator=(const TaskServer&) = delete;
 
-  // Blocks until the job is over. Throws kUnavailable if the coordinator has
+  // Blocks until the job has ended. Throws kUnavailable if the coordinator has
   // been gone for too long, kCancelled after Stop.
   void Join();
 
-  // Ends Join. From any thread.
+  // Ends Join, which then throws kCancelled. Any thread may call it.
   void Stop();
 
  private:

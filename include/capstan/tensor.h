@@ -26,7 +26,7 @@
 namespace capstan {
 
 // The type of an element. The numbers are the codes on the wire and in files:
-// they never change and are never reused; 0 is no type.
+// they never change and are never reused; 0 is not a type.
 enum class DType : std::uint8_t {
   kF32 = 1,
   kF64 = 2,
@@ -38,16 +38,16 @@ enum class DType : std::uint8_t {
   kBool = 8,  // One byte: 0 or 1, nothing else.
 };
 
-// The size of an element in bytes, and the type's name ("f32", "bf16",
-// "bool"): 0 and "invalid" for a number that is no DType.
+// The size of an element in bytes, and the type's name ("f32", "bf16", "bool"):
+// 0 and "invalid" for a number that is not a DType.
 CAPSTAN_EXPORT std::size_t SizeOf(DType dtype) noexcept;
 CAPSTAN_EXPORT std::string_view NameOf(DType dtype) noexcept;
 
-// Storage for 16-bit floats; arithmetic is done in float. From float they
-// round to nearest, ties to even: overflow gives infinity, subnormals are
+// Storage for 16-bit floats; arithmetic is done in float. Conversion from float
+// rounds to nearest, ties to even: overflow gives infinity, subnormals are
 // kept, and a NaN stays a NaN (quiet, with its sign and leading payload bits).
-// To float the conversion is exact, but that a Float16 NaN turns quiet. They
-// have no ==: compare the floats, or the bits.
+// Conversion to float is exact, except that a Float16 NaN becomes quiet. There
+// is no ==: compare the floats, or the bits.
 //
 // IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits.
 struct CAPSTAN_EXPORT Float16 {
@@ -94,8 +94,8 @@ constexpr DType DTypeOf() noexcept {
 class CAPSTAN_EXPORT Shape {
  public:
   static constexpr int kMaxRank = 8;
-  // The most elements, not counting axes of size 0: times 8 bytes, the
-  // largest element, it still fits.
+  // The maximum number of elements, not counting axes of size 0: times 8 bytes,
+  // the largest element, it still fits in a signed 64-bit integer.
   static constexpr std::int64_t kMaxElements = INT64_MAX / 8;
 
   Shape() noexcept = default;  // a scalar
@@ -138,8 +138,8 @@ class CAPSTAN_EXPORT Shape {
 // The size in bytes of a tensor; the invariant of Shape keeps it in range.
 CAPSTAN_EXPORT std::size_t ByteSize(DType dtype, const Shape& shape) noexcept;
 
-// A tensor in memory that belongs to someone else, to be read. A small value:
-// copying it copies no elements, and it must not outlive the memory.
+// A read-only view of a tensor in memory that belongs to someone else. A small
+// value: copying it copies no elements, and it must not outlive the memory.
 class CAPSTAN_EXPORT TensorView {
  public:
   // `data` holds ByteSize(dtype, shape) bytes, of any alignment; it may be
@@ -180,15 +180,15 @@ class CAPSTAN_EXPORT TensorView {
   const std::byte* data_;
 };
 
-// A TensorView through which the elements may also be written; being one, it
-// can be passed wherever that is asked for. Like a span it is a value whose
-// constness says nothing of the memory's.
+// A TensorView through which the elements may also be written; it can be passed
+// wherever a TensorView is expected. Like a span, it is a value whose constness
+// says nothing about the memory's.
 class CAPSTAN_EXPORT MutableTensorView : public TensorView {
  public:
   // As for TensorView.
   MutableTensorView(DType dtype, const Shape& shape, void* data) noexcept;
 
-  // As bytes() and Values(), with the same errors, and to be written. What is
+  // Writable versions of bytes() and Values(), with the same errors. What is
   // written to bools through the bytes must be 0 or 1.
   std::span<std::byte> mutable_bytes() const noexcept {
     return {data_, bytes().size()};
@@ -208,21 +208,21 @@ class CAPSTAN_EXPORT MutableTensorView : public TensorView {
 
 // A tensor that owns its memory.
 //
-// A handle: copies share the memory, as in libtorch, and the last one frees
-// it. Sharing rather than moving, because a request in flight, a result that
-// is fetched twice and a libtorch tensor on the same memory all need it to
-// outlive the caller's handle. So a write shows in every copy: write before
-// sharing, or share a CopyOf. Reading from several threads is safe; writing
-// needs the only access to the memory, not just to the handle. A Tensor that
-// was moved from may only be assigned to or destroyed.
+// A handle: copies share the memory, as in libtorch, and the last one frees it.
+// The memory is shared rather than moved because a request in flight, a result
+// that is fetched twice and a libtorch tensor on the same memory all need it to
+// outlive the caller's handle. So a write is visible in every copy: write
+// before sharing, or share a CopyOf. Reading from several threads is safe;
+// writing needs exclusive access to the memory, not just to the handle. A
+// moved-from Tensor may only be assigned to or destroyed.
 class CAPSTAN_EXPORT Tensor {
  public:
   // An f32 tensor of shape [0].
   Tensor() noexcept;
 
-  // A tensor on memory of the caller's choice, which is kept alive and not
-  // copied. It must hold ByteSize(dtype, shape) bytes; the typed values need
-  // it aligned for the element.
+  // A tensor on memory that the caller supplies, which is kept alive and not
+  // copied. It must hold ByteSize(dtype, shape) bytes; the typed values need it
+  // to be aligned for the element.
   Tensor(DType dtype, const Shape& shape,
          std::shared_ptr<void> memory) noexcept;
 
@@ -232,7 +232,7 @@ class CAPSTAN_EXPORT Tensor {
   // All elements 0.
   static Tensor Zeros(DType dtype, const Shape& shape);
 
-  // Elements of no particular value, to be overwritten; bools are false.
+  // Elements with unspecified values, to be overwritten; bools are false.
   static Tensor Uninitialized(DType dtype, const Shape& shape);
 
   // A copy of the elements of `view`.
@@ -275,7 +275,7 @@ class CAPSTAN_EXPORT Tensor {
     return mutable_view().MutableValues<T>();
   }
 
-  // The memory, to be kept alive beyond this handle; null if it is empty.
+  // The memory, for keeping it alive beyond this handle; null if it is empty.
   const std::shared_ptr<void>& memory() const noexcept { return memory_; }
 
   // The same dtype, shape and bytes: a NaN equals itself, and -0 is not 0.

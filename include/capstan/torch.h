@@ -7,7 +7,7 @@
 //   auto model = AddModel(program, "classifier",
 //                         [] { return std::make_shared<Classifier>(); });
 //
-// trainer.h trains it. docs/training.md says what becomes of parameters,
+// trainer.h trains it. docs/training.md describes what happens to parameters,
 // buffers and embeddings.
 #pragma once
 
@@ -33,11 +33,11 @@
 
 namespace capstan {
 
-// The same memory as a tensor of libtorch's, which keeps it alive. What is
-// written to one shows in the other.
+// A libtorch tensor on the same memory, which it keeps alive. What is written
+// to one is visible in the other.
 CAPSTAN_EXPORT torch::Tensor ToTorch(const Tensor& tensor);
-// The same memory, or a copy if it is not contiguous or not on the CPU. Throws
-// kInvalidArgument for a type that Tensor has not.
+// A tensor on the same memory, or a copy if that is not contiguous or not on
+// the CPU. Throws kInvalidArgument for a type that Tensor does not have.
 CAPSTAN_EXPORT Tensor FromTorch(const torch::Tensor& tensor);
 
 // A batch as a model sees it. Valid while forward runs.
@@ -45,9 +45,9 @@ class CAPSTAN_EXPORT TorchBatch {
  public:
   TorchBatch(const Example& batch, std::string input = "x")
       : batch_(batch), input_(std::move(input)) {}
-  // Throws kNotFound, naming those that there are.
+  // Throws kNotFound, listing the names that exist.
   torch::Tensor operator[](std::string_view name) const;
-  // The one that FitOptions::input names.
+  // The tensor that FitOptions::input names.
   torch::Tensor input() const { return (*this)[input_]; }
 
  private:
@@ -57,28 +57,28 @@ class CAPSTAN_EXPORT TorchBatch {
 
 class RowSource;
 
-// A table of `rows` vectors that lives on the servers alone: forward reads the
-// rows of a batch, and backward sends the gradients of those. Like
-// torch::nn::Embedding, but for models that AddModel has registered, as there
-// is no table here.
+// A table of `rows` vectors that exists only on the servers: forward reads the
+// rows of a batch, and backward sends their gradients. Like
+// torch::nn::Embedding, but only for models registered with AddModel, because
+// the module itself holds no table.
 class CAPSTAN_EXPORT EmbeddingImpl : public torch::nn::Module {
  public:
-  // Without an optimizer of its own it has the trainer's, and without
-  // `non_finite` that of the model's TorchOptions. Throws kInvalidArgument
-  // unless `rows` and `dim` are at least 1.
+  // Without `optimizer` it uses the trainer's, and without `non_finite` that of
+  // the model's TorchOptions. Throws kInvalidArgument unless `rows` and `dim`
+  // are at least 1.
   EmbeddingImpl(std::int64_t rows, std::int64_t dim,
                 Initializer initializer = Uniform{},
                 std::optional<Optimizer> optimizer = std::nullopt,
                 std::optional<NonFinite> non_finite = std::nullopt);
 
-  // Of ids (i64 or i32) of any shape, with one more axis of size dim. Throws
-  // kOutOfRange for an id that is no row, kFailedPrecondition outside of a
-  // step.
+  // Takes ids (i64 or i32) of any shape; the result has one more axis, of size
+  // dim. Throws kOutOfRange for an id that is not a row, kFailedPrecondition
+  // outside of a step.
   torch::Tensor forward(const torch::Tensor& ids);
 
-  // For the replica: where rows come from, while a step runs; null outside.
+  // For the replica: where rows come from while a step runs; null otherwise.
   void Attach(RowSource* source) { source_ = source; }
-  // Its variable, but for the name, in a model of this `non_finite`.
+  // Its variable, except for the name, in a model with this `non_finite`.
   VariableSpec Spec(NonFinite of_model = NonFinite::kRefuse) const;
   std::int64_t dim() const noexcept { return dim_; }
 
@@ -92,8 +92,9 @@ class CAPSTAN_EXPORT EmbeddingImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Embedding);
 
-// The loss of each example, of rank 1, or of all of them, of rank 0: then there
-// can be no weights. Of predictions, as forward returns them, and targets.
+// The loss of each example (rank 1) or of all of them together (rank 0), in
+// which case there can be no weights. Computed from predictions, as forward
+// returns them, and targets.
 using LossFunction = std::function<torch::Tensor(
     const torch::Tensor& predictions, const torch::Tensor& targets)>;
 
@@ -101,20 +102,21 @@ struct TorchOptions {
   // For CustomLoss and CustomMetric, by name.
   std::map<std::string, LossFunction> losses = {};
   std::map<std::string, MetricFactory> metrics = {};
-  // What happens to an update of one of the model's variables with a NaN or an
-  // infinity in it. The default ends Fit with an error; for TerminateOnNaN to
-  // end it instead, it must be another.
+  // What happens to an update of one of the model's variables that contains a
+  // NaN or an infinity. The default ends Fit with an error; for TerminateOnNaN
+  // to end it instead, set another value.
   NonFinite non_finite = NonFinite::kRefuse;
 };
 
-// Copies the values of a trainer's model on the servers into the parameters and
-// buffers of a module of the same names, such as one that the model's factory
-// made: for torch::save, or to go on without a cluster. Embeddings, whose
-// tables are on the servers alone, are left out. Throws kInvalidArgument,
-// naming the parameter, if the model has none of that name or it has another
-// shape or type; f16 and bf16 are rounded from the f32 that the servers have.
+// Copies the values of a trainer's model from the servers into the parameters
+// and buffers of a module with the same names, such as one that the model's
+// factory made: for torch::save, or to continue without a cluster. Embeddings,
+// whose tables exist only on the servers, are left out. Throws
+// kInvalidArgument, naming the parameter, if the model has none of that name or
+// it has another shape or type; f16 and bf16 are rounded from the f32 values on
+// the servers.
 CAPSTAN_EXPORT void CopyValues(Trainer& trainer, torch::nn::Module& module);
-// The other way: of what torch::load has read.
+// The reverse, for example for values that torch::load has read.
 CAPSTAN_EXPORT void AssignValues(Trainer& trainer,
                                  const torch::nn::Module& module);
 
@@ -124,14 +126,15 @@ struct TorchModule {
   std::function<torch::Tensor(const TorchBatch&)> forward;
 };
 
-// How a step of a custom loop trains; as the variables were made.
+// How a step of a custom loop trains; must match how the variables were
+// created.
 struct TrainMode {
   UpdateMode update = Async{};
   bool prefetch = false;
 };
 
-// The replicas of a model in one worker: one for each step that it runs at
-// once. Thread-safe.
+// The replicas of a model in one worker: one for each step that the worker runs
+// at the same time. Thread-safe.
 class CAPSTAN_EXPORT ReplicasBase {
  public:
   ReplicasBase(std::string model, std::function<TorchModule()> make);
@@ -160,9 +163,9 @@ class Replicas : public ReplicasBase {
   using ReplicasBase::ReplicasBase;
 
   // One step: brings the parameters up to date, calls `loss`, computes the
-  // gradients of what it returns, and applies them on the servers, each as soon
-  // as it is there. Returns the value of the loss when all are applied. Throws
-  // what `loss` throws, and as WorkerContext.
+  // gradients of what it returns, and applies each on the servers as soon as it
+  // is available. Returns the value of the loss once all are applied. Throws
+  // what `loss` throws, and as WorkerContext does.
   template <typename F>
   double Step(WorkerContext& worker, const F& loss,
               const TrainMode& mode = {}) {
@@ -174,9 +177,9 @@ class Replicas : public ReplicasBase {
         });
   }
 
-  // A step for each batch that `next` gives, until that is nullopt, as
-  // loss(model, batch). The next batch is made while the updates of the one
-  // before are on their way. Returns the last loss.
+  // A step for each batch that `next` returns, until it returns nullopt, with
+  // loss(model, batch). The next batch is made while the updates of the
+  // previous one are in flight. Returns the last loss.
   template <typename Next, typename F>
   double Steps(WorkerContext& worker, const Next& next, const F& loss,
                const TrainMode& mode = {}) {
@@ -193,7 +196,7 @@ class Replicas : public ReplicasBase {
   }
 };
 
-// A model that was registered, and its replicas for custom loops.
+// A registered model, and its replicas for custom loops.
 template <typename M>
 class TorchModel : public Model {
  public:
@@ -205,7 +208,7 @@ class TorchModel : public Model {
   Resource<Replicas<M>> replicas_;
 };
 
-// Registers a model, as the AddModel of trainer.h. `make` is called for each
+// Registers a model, like AddModel in trainer.h. `make` is called for each
 // replica.
 CAPSTAN_EXPORT Model AddTorchModel(Definitions& program, std::string name,
                                    std::function<TorchModule()> make,

@@ -8,9 +8,9 @@
 //     History history = trainer.Fit(data, {.epochs = 10});
 //   });
 //
-// The elements of a dataset are batches; a step trains on one of them. What
-// Fit promises when tasks die, and what the modes of updating mean for it, is
-// in docs/training.md.
+// The elements of a dataset are batches; a step trains on one of them.
+// docs/training.md says what Fit promises when tasks die, and what the update
+// modes mean for it.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,14 @@
 
 namespace capstan {
 
-// --- Losses: what a model computes on a batch. Data, so that it can be sent.
-// The loss of a batch of n examples is sum(weight * loss) / n, as in Keras: it
-// is not divided by the sum of the weights.
+// --- Losses: what a model computes on a batch. Plain data, so that they can be
+// sent. The loss of a batch of n examples is sum(weight * loss) / n, as in
+// Keras: it is not divided by the sum of the weights.
 
 struct BinaryCrossentropy {
   bool from_logits = true;
 };
-// Targets are one-hot, or probabilities. Predictions that are no logits are
+// Targets are one-hot, or probabilities. Predictions that are not logits are
 // divided by their sum, as in Keras, here and below.
 struct CategoricalCrossentropy {
   bool from_logits = true;
@@ -70,11 +70,11 @@ using Loss =
                  SparseCategoricalCrossentropy, MeanAbsoluteError, Huber, Hinge,
                  CustomLoss>;
 
-// --- Metrics. Each has a name in the logs; `from_logits` says that predictions
-// are to be put through the logistic function first. Unset, it is as the loss
-// has it.
+// --- Metrics. Each has a name in the logs. `from_logits` says whether
+// predictions are first passed through the logistic function. Unset, it is as
+// in the loss.
 
-// Binary, categorical or sparse: by the loss, or else by the shapes.
+// Binary, categorical or sparse: depending on the loss, or else on the shapes.
 struct Accuracy {
   std::string name = "accuracy";
 };
@@ -91,8 +91,8 @@ struct CategoricalAccuracy {
 struct SparseCategoricalAccuracy {
   std::string name = "sparse_categorical_accuracy";
 };
-// Whether the class, given as a number or one-hot, is among the k that score
-// highest. One that ties with the k-th is, as in Keras.
+// Whether the class, given as a number or one-hot, is among the k with the
+// highest scores. A class that ties with the k-th is, as in Keras.
 struct TopKAccuracy {
   int k = 5;
   std::string name = "top_k_accuracy";
@@ -122,7 +122,7 @@ struct RootMeanSquaredError {
 struct MeanAbsoluteErrorMetric {
   std::string name = "mean_absolute_error";
 };
-// Of the predictions.
+// The mean of the predictions.
 struct Mean {
   std::string name = "mean";
 };
@@ -147,17 +147,18 @@ struct MetricInput {
   std::span<const float> weights = {};  // one per example; none: all are 1
 };
 
-// The running state of a metric: numbers that add up, so that the states of any
-// number of steps are merged by adding. Used by one thread at a time.
+// The running state of a metric: numbers that can be added, so that the states
+// of any number of steps are merged by adding them. Used by one thread at a
+// time.
 class CAPSTAN_EXPORT MetricState {
  public:
   virtual ~MetricState();
   // Throws kInvalidArgument, naming both shapes, for an input that the metric
-  // cannot be computed of.
+  // cannot be computed from.
   virtual void Update(const MetricInput& input) = 0;
   // Always of the same size.
   virtual std::vector<double> State() const = 0;
-  // Adds what State returned elsewhere.
+  // Adds a state that State returned elsewhere.
   virtual void Merge(std::span<const double> state) = 0;
   virtual double Result() const = 0;
   virtual void Reset() = 0;
@@ -165,8 +166,8 @@ class CAPSTAN_EXPORT MetricState {
 using MetricFactory = std::function<std::unique_ptr<MetricState>()>;
 
 // A new state of `metric`. `loss` decides what the metric leaves open; `custom`
-// are those of the model. Throws kInvalidArgument for parameters that make no
-// sense, kNotFound for a custom metric that is not there.
+// has the model's custom metrics. Throws kInvalidArgument for invalid
+// parameters, kNotFound for a custom metric that does not exist.
 CAPSTAN_EXPORT std::unique_ptr<MetricState> MakeMetric(
     const MetricSpec& metric, const Loss& loss,
     const std::map<std::string, MetricFactory>& custom = {});
@@ -175,52 +176,52 @@ CAPSTAN_EXPORT std::unique_ptr<MetricState> MakeMetric(
 
 // A variable of a model.
 struct ModelVariable {
-  // The name is "<model>/<parameter>". If it is trainable and has no
+  // The name is "<model>/<parameter>". If the variable is trainable and has no
   // optimizer, it gets the trainer's; the trainer sets `update`.
   VariableSpec spec = {};
-  // Assigned once, when the variable is made; without one its initializer is
-  // what counts.
+  // Assigned once, when the variable is created; without it, the initializer of
+  // `spec` is used.
   std::optional<Tensor> initial = std::nullopt;
-  // It is read and updated by rows, as an embedding is, and never as a whole.
+  // Read and updated by rows, as an embedding is, and never as a whole.
   bool by_rows = false;
 };
 
-// What a step is to do: the same for all steps of one call of Fit, Evaluate or
+// What a step does: the same for all steps of one call of Fit, Evaluate or
 // Predict.
 struct StepConfig {
   Loss loss = {};
   std::vector<MetricSpec> metrics = {};
-  // The weight of an example by the class number of its target; of a one-hot
-  // target, by the place of its largest element. Classes that are not listed
-  // have the weight 1.
+  // The weight of an example by the class number of its target or, for a
+  // one-hot target, by the index of the largest element. Classes that are not
+  // listed have the weight 1.
   std::map<std::int64_t, double> class_weights = {};
-  // Names in the Example. An empty `weight` stands for "sample_weight", if
-  // there is one.
+  // Names in the Example. An empty `weight` stands for "sample_weight", if that
+  // exists.
   std::string input = "x";
   std::string target = "y";
   std::string weight = {};
   UpdateMode update = Async{};
   bool prefetch = false;
   // Which call of Fit this is. A replica may keep values from step to step, but
-  // not from one call to the next: they may have been set in between.
+  // not from one call to the next, because they may have been set in between.
   std::uint64_t call = 0;
 };
 
-// What came of a step, and where its time went. Adds up.
+// The result of a step, and where its time went. Reports can be added.
 struct CAPSTAN_EXPORT StepReport {
   std::uint64_t batches = 0;
   std::uint64_t examples = 0;
   double loss_sum = 0;  // of the examples, each times its weight
-  // What that is divided by for the loss that is shown. A module of libtorch's
-  // adds the number of its examples, whatever they weigh, as Keras does.
+  // The displayed loss is loss_sum divided by this. A libtorch module adds the
+  // number of its examples, whatever their weights, as Keras does.
   double weight_sum = 0;
-  // One per metric of the order. Filled in by the caller of the replica.
+  // One per metric of the StepConfig. Filled in by the caller of the replica.
   std::vector<std::vector<double>> metric_states = {};
   std::int64_t data_ns = 0;
   std::int64_t pull_ns = 0;
   std::int64_t compute_ns = 0;
   std::int64_t push_ns = 0;
-  // The iterator has ended before all batches were read.
+  // The iterator ended before all batches were read.
   bool end_of_data = false;
 };
 
@@ -231,8 +232,8 @@ struct CAPSTAN_EXPORT Type<StepReport> {
   static StepReport Read(ValueReader& reader);
 };
 
-// The next batch; nullopt after the last one that the step is to use. The
-// caller counts the time in it as data_ns.
+// Returns the next batch; nullopt after the last one that the step uses. The
+// caller counts the time spent in it as data_ns.
 using NextBatch = std::function<std::optional<Example>()>;
 
 // One copy of a model, in a worker, or in the coordinator for its variables.
@@ -244,22 +245,22 @@ class CAPSTAN_EXPORT ModelReplica {
   // Always the same ones, in the same order.
   virtual std::vector<ModelVariable> Variables() = 0;
 
-  // Trains on batches until `next` gives none: an update for each. Updates each
-  // of `metrics` per batch, and adds to batches, examples, loss_sum,
-  // weight_sum, pull_ns, compute_ns and push_ns of the report.
+  // Trains on batches until `next` returns nullopt, with an update for each.
+  // Updates each of `metrics` per batch, and adds to batches, examples,
+  // loss_sum, weight_sum, pull_ns, compute_ns and push_ns of the report.
   virtual void Train(WorkerContext& worker, const StepConfig& order,
                      const NextBatch& next,
                      std::span<const std::unique_ptr<MetricState>> metrics,
                      StepReport& report) = 0;
 
-  // Loss and metrics without updates. Variables are read once per call: they
-  // do not change in between.
+  // Loss and metrics without updates. Variables are read once per call and do
+  // not change during it.
   virtual void Evaluate(WorkerContext& worker, const StepConfig& order,
                         const NextBatch& next,
                         std::span<const std::unique_ptr<MetricState>> metrics,
                         StepReport& report) = 0;
 
-  // Gives the model's output for one batch after the other, in order.
+  // Passes the model's output for each batch to `give`, in order.
   virtual void Predict(WorkerContext& worker, const StepConfig& order,
                        const NextBatch& next,
                        const std::function<void(Tensor)>& give) = 0;
@@ -273,7 +274,7 @@ struct ModelDefinition {
   std::map<std::string, MetricFactory> metrics = {};
 };
 
-// A model that was registered: a handle, cheap to copy.
+// A registered model: a handle, cheap to copy.
 class CAPSTAN_EXPORT Model {
  public:
   struct Impl;
@@ -286,10 +287,10 @@ class CAPSTAN_EXPORT Model {
 };
 
 // Registers a model: its replicas, of which a worker has as many as it runs
-// steps at once, and the functions <name>/train, /train_range, /evaluate,
-// /evaluate_range, /predict, /predict_range and /count. In every task, before
-// it runs. Throws kInvalidArgument for a definition that makes no sense, and as
-// Definitions::AddFunction.
+// steps at the same time, and the functions <name>/train, /train_range,
+// /evaluate, /evaluate_range, /predict, /predict_range and /count. Call it in
+// every task, before the task runs. Throws kInvalidArgument for an invalid
+// definition, and as Definitions::AddFunction does.
 CAPSTAN_EXPORT Model AddModel(Definitions& program, ModelDefinition definition);
 
 // --- Fit.
@@ -297,18 +298,18 @@ CAPSTAN_EXPORT Model AddModel(Definitions& program, ModelDefinition definition);
 // What Fit has measured, epoch by epoch.
 class CAPSTAN_EXPORT History {
  public:
-  // One series per name; shorter than epochs() if it was not measured in all.
+  // One series per name; shorter than epochs() if not measured in every epoch.
   const std::map<std::string, std::vector<double>>& series() const {
     return series_;
   }
-  // Throws kNotFound, naming those that there are.
+  // Throws kNotFound, listing the names that exist.
   const std::vector<double>& operator[](std::string_view name) const;
   const std::vector<int>& epochs() const { return epochs_; }
 
   // A line for each epoch: "epoch", then the names in alphabetical order; what
-  // was not measured is left empty. Numbers are such that they read back.
+  // was not measured is left empty. Numbers read back as the same values.
   std::string ToCsv() const;
-  // {"epoch": [0, 1], "loss": [0.5, 0.25]}; what is no number in JSON is null.
+  // {"epoch": [0, 1], "loss": [0.5, 0.25]}; NaN and infinities are null.
   std::string ToJson() const;
 
   void Add(int epoch, const Logs& logs);
@@ -327,44 +328,47 @@ struct TrainerOptions {
   std::vector<MetricSpec> metrics = {};
   UpdateMode update = Async{};
   Partitioner partitioner = nullptr;
-  // Read the values for the next step while this one computes: one step more of
-  // staleness.
+  // Read the values for the next step while this one computes, at the cost of
+  // one more step of staleness.
   bool prefetch = false;
 };
 
-// Whether Fit saves checkpoints. It then begins with the newest one in the
-// directory, if there is any: with the next batch, as if it had never stopped.
-// And when a parameter server is lost, it goes back to the newest as soon as
-// the server is there again, or without it, and goes on. docs/recovery.md.
+// Whether and when Fit saves checkpoints. It then starts from the newest one in
+// the directory, if there is any: with the next batch, as if it had never
+// stopped. If a parameter server is lost, Fit goes back to the newest
+// checkpoint as soon as the server has returned, or without it, and continues.
+// See docs/recovery.md.
 struct FitCheckpoint {
-  // Empty: that of `capstan run --checkpoint-dir`, if there is one; else no
-  // checkpoints are saved.
+  // Empty: that of `capstan run --checkpoint-dir`, if there is one; otherwise
+  // no checkpoints are saved.
   std::string directory = {};
-  // When to save: after so many epochs, so many batches, or so long; each 0 for
-  // never. And once at the beginning, and at the end.
+  // When to save: after so many epochs, so many batches, or so much time; 0 for
+  // never. Fit also saves once at the beginning and once at the end.
   int every_epochs = 1;
   std::int64_t every_steps = 0;
   std::chrono::seconds every = std::chrono::seconds(0);
   CheckpointOptions keep = {};
-  // How long to wait for a server that was lost, from when it was last heard.
+  // How long to wait for a lost server, counted from when it last answered.
   std::chrono::nanoseconds server_timeout = std::chrono::minutes(1);
-  // What then: the servers that are left take over its part, and give it back
-  // at the end of the epoch in which it returns; or Fit ends with its name.
+  // What to do then: the remaining servers take over its part, and give it back
+  // at the end of the epoch in which it returns. Otherwise Fit ends with an
+  // error that names the server.
   bool go_on_without = true;
 };
 
 struct FitOptions {
-  // The number of the last epoch; those before `initial_epoch` are left out.
+  // The number of the last epoch; epochs before `initial_epoch` are left out.
   int epochs = 1;
   int initial_epoch = 0;
-  // Batches per epoch, read from an iterator of each worker's own. None: all of
-  // the dataset, each element once per epoch whatever dies, which needs a
-  // dataset of a known size.
+  // Batches per epoch, which each worker reads from its own iterator. Unset:
+  // the whole dataset, each element once per epoch whichever tasks die, which
+  // needs a dataset of known size.
   std::optional<std::int64_t> steps_per_epoch = std::nullopt;
 
-  // What to evaluate after every `validation_freq` epochs: a dataset, of which
-  // `validation_steps` batches are read, or all; or the last
-  // `validation_split` of the elements, which are then not trained on.
+  // What to evaluate after every `validation_freq` epochs: either a dataset, of
+  // which `validation_steps` batches are read, or all; or the last
+  // `validation_split` (a fraction) of the elements, which are then not trained
+  // on.
   std::optional<DatasetHandle> validation_data = std::nullopt;
   std::optional<std::int64_t> validation_steps = std::nullopt;
   double validation_split = 0;
@@ -372,7 +376,7 @@ struct FitOptions {
 
   std::vector<CallbackHandle> callbacks = {};
   Verbose verbose = Verbose::kAuto;
-  // Batches that a worker trains on in one go, before it reports.
+  // Batches that a worker trains on at a time before it reports.
   int steps_per_execution = 1;
 
   // As in StepConfig.
@@ -383,17 +387,18 @@ struct FitOptions {
 
   FitCheckpoint checkpoint = {};
 
-  // Named at the end of the training, and told to callbacks.
+  // Printed at the end of the training, and passed to callbacks.
   std::string run_directory = {};
   TerminalOptions terminal = {};
 };
 
 struct EvaluateOptions {
-  // Batches to read, from the first on; none: all of them.
+  // Batches to read, from the first on; unset: all of them.
   std::optional<std::int64_t> steps = std::nullopt;
-  // Into how many pieces the data is cut. A piece is evaluated as a whole, by
-  // whichever worker, and again as a whole if that is lost. None: 64 of data of
-  // a known size; else one for each worker, each of which reads all of it.
+  // How many pieces the data is cut into. A piece is evaluated as a whole by
+  // one worker, and again as a whole if that worker is lost. Unset: 64 for data
+  // of known size; otherwise one for each worker, each of which reads all of
+  // the data.
   std::optional<int> shards = std::nullopt;
   std::vector<CallbackHandle> callbacks = {};
   Verbose verbose = Verbose::kAuto;
@@ -413,25 +418,25 @@ struct PredictOptions {
   TerminalOptions terminal = {};
 };
 
-// How far Fit is in its epoch: for callbacks.
+// The progress of Fit in its epoch, for callbacks.
 struct TrainProgress {
   int epoch = 0;
-  // Batches that have reported, and of how many, if that is known.
+  // Batches that have reported, and the total, if that is known.
   std::int64_t batches = 0;
   std::optional<std::int64_t> batches_per_epoch = std::nullopt;
-  // The sum of their reports, but for the metrics.
+  // The sum of their reports, except for the metrics.
   StepReport report = {};
 };
 
-// Trains one model on one cluster. It makes the model's variables, once: a
+// Trains one model on one cluster. It creates the model's variables, once: a
 // second Trainer of the same model throws kAlreadyExists. Used by one thread at
 // a time. Must not outlive the body of the program.
 class CAPSTAN_EXPORT Trainer {
  public:
-  // Makes "<model>/<parameter>" for each of the model's variables, with their
+  // Creates "<model>/<parameter>" for each of the model's variables, with their
   // initial values, and "<model>/iterations", which counts the batches that
-  // were trained on. Throws kInvalidArgument for options that make no sense,
-  // and as ClusterCoordinator::CreateVariables.
+  // were trained on. Throws kInvalidArgument for invalid options, and as
+  // ClusterCoordinator::CreateVariables does.
   Trainer(Cluster& cluster, const Model& model, TrainerOptions options = {})
       : Trainer(ClusterCoordinator(cluster), model, std::move(options)) {}
   Trainer(ClusterCoordinator coordinator, const Model& model,
@@ -440,53 +445,53 @@ class CAPSTAN_EXPORT Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Trains. Throws kInvalidArgument for options that make no sense, and for a
-  // dataset without a known size if there is no steps_per_epoch; what a step or
-  // a callback throws, in which case the variables are as they were then.
+  // Trains. Throws kInvalidArgument for invalid options, and for a dataset of
+  // unknown size if there is no steps_per_epoch; and what a step or a callback
+  // throws, in which case the variables are as they were then.
   History Fit(const DatasetHandle& data, const FitOptions& options = {});
 
-  // "loss" and the metrics, of each example once, whatever dies. Throws
-  // kInvalidArgument for data without an end and no `steps`.
+  // "loss" and the metrics, with each example counted once, whichever tasks
+  // die. Throws kInvalidArgument for endless data without `steps`.
   std::map<std::string, double> Evaluate(const DatasetHandle& data,
                                          const EvaluateOptions& options = {});
 
-  // The model's output for all batches, one after the other along the first
-  // axis.
+  // The model's output for all batches, concatenated along the first axis.
   Tensor Predict(const DatasetHandle& data, const PredictOptions& options = {});
 
-  // The values of all variables of the model, and of "<model>/iterations". In
-  // a callback of Fit's: of one moment between two steps, or rounds of steps,
-  // for which no new ones begin until those that run have ended.
+  // The values of all variables of the model, and of "<model>/iterations". In a
+  // callback of Fit, they are of one moment between two steps, or rounds of
+  // steps: no new ones begin until the running ones have ended.
   std::map<std::string, Tensor> Values();
   // Throws kInvalidArgument, naming the variable, if one is missing, unknown or
-  // of another shape; nothing is changed then.
+  // of another shape; then nothing is changed.
   void SetValues(const std::map<std::string, Tensor>& values);
-  // The same, in a safetensors file. Save has all values in memory here; of a
-  // model that is larger than that, CheckpointManager::Export makes such a file
-  // from a checkpoint. Load takes an .npz file too, converts floating types,
-  // holds a piece of the file at a time in memory, and has the optimizers begin
-  // anew, as ImportVariables (checkpoint.h). It throws kNotFound without a file
-  // and kDataLoss for a damaged one; nothing is changed then.
+  // The same, in a safetensors file. Save holds all values in memory in this
+  // process; for a model that is too large for that, CheckpointManager::Export
+  // makes such a file from a checkpoint. Load also takes an .npz file, converts
+  // floating types, holds one piece of the file at a time in memory, and starts
+  // the optimizers fresh, like ImportVariables (checkpoint.h). It throws
+  // kNotFound if there is no file and kDataLoss for a damaged one; then nothing
+  // is changed.
   void Save(const std::string& path);
   void Load(const std::string& path);
 
-  // A checkpoint of the whole job, with where this trainer is; from a callback
-  // too. As CheckpointManager::Save and Restore.
+  // A checkpoint of the whole job, with the progress of this trainer; also from
+  // a callback. As CheckpointManager::Save and Restore.
   std::string SaveCheckpoint(CheckpointManager& manager);
   RestoreReport RestoreCheckpoint(CheckpointManager& manager,
                                   const RestoreOptions& options = {});
 
-  // Of the trainer's optimizer. Setting it takes effect on the servers before
-  // it returns, for all updates after that, and replaces a schedule. Variables
-  // with an optimizer of their own keep it.
+  // The learning rate of the trainer's optimizer. Setting it takes effect on
+  // the servers before the call returns, for all later updates, and replaces a
+  // schedule. Variables with their own optimizer keep its rate.
   void SetLearningRate(double rate);
   double learning_rate() const;
 
-  // Fit begins with this epoch, if it is later than initial_epoch. From a
-  // callback in OnTrainBegin that has restored what was trained before.
+  // Makes Fit begin with this epoch, if it is later than initial_epoch. For a
+  // callback that has restored earlier training in OnTrainBegin.
   void BeginAtEpoch(int epoch);
 
-  // Ends Fit as soon as the steps that were handed out are done. From a
+  // Ends Fit as soon as the steps that were handed out are done. Called from a
   // callback.
   void StopTraining();
 
@@ -498,53 +503,54 @@ class CAPSTAN_EXPORT Trainer {
   const Model& model() const;
   ClusterCoordinator& coordinator();
 
-  // Of the implementation.
+  // For the implementation.
   struct Impl;
 
  private:
   const std::unique_ptr<Impl> impl_;
 };
 
-// --- The evaluator: a task of its own that follows a directory of checkpoints.
+// --- The evaluator: a separate task that follows a directory of checkpoints.
 
 struct EvaluatorOptions {
   // Empty: that of `capstan run --checkpoint-dir`.
   std::string directory = {};
-  // Only the newest one each time, and none that is older than one before; or
-  // else all, one after the other.
+  // Evaluate only the newest checkpoint each time, and none that is older than
+  // one evaluated before; otherwise evaluate all, one after the other.
   bool newest_only = false;
   // What is measured.
   Loss loss = MeanSquaredError{};
   std::vector<MetricSpec> metrics = {};
   EvaluateOptions evaluate = {};
-  // A line of JSON for each evaluation. Empty: evaluations.jsonl in the
-  // directory. What is in it already, by its save_id, is not evaluated again.
+  // The file that gets a line of JSON for each evaluation. Empty:
+  // evaluations.jsonl in the directory. Checkpoints that it already contains,
+  // by their save_id, are not evaluated again.
   std::string json = {};
   // A folder for TensorBoard; empty: none. The step is the number of batches
   // that were trained on.
   std::string tensorboard = {};
-  // The best so far is exported as one file, .safetensors or .npz, before its
-  // line is written; empty: not. What is not a number is never the best.
+  // The file, .safetensors or .npz, to which the best checkpoint so far is
+  // exported before its line is written; empty: none. NaN is never the best.
   std::string export_best = {};
   std::string monitor = "loss";
   MonitorMode mode = MonitorMode::kAuto;
-  // Returns after so many evaluations.
+  // Return after this many evaluations.
   std::optional<int> max_evaluations = std::nullopt;
-  // How often it looks, and how long there may be nothing before it says so.
+  // How often to look, and how long to find nothing before saying so.
   std::chrono::milliseconds poll = std::chrono::milliseconds(500);
   std::chrono::milliseconds hint_after = std::chrono::seconds(30);
 };
 
 // Evaluates `model` on `data` at each checkpoint, once, over all of the data,
-// until the job is over and the last one is evaluated. In this thread, on the
-// cluster of the task. Damaged checkpoints, and those that are removed
-// meanwhile, are passed over with a warning. Throws kFailedPrecondition if a
-// checkpoint is not of this model.
+// until the job has ended and the last checkpoint is evaluated. Runs in the
+// calling thread, on the cluster of the task. Damaged checkpoints, and those
+// that are removed meanwhile, are skipped with a warning. Throws
+// kFailedPrecondition if a checkpoint is not of this model.
 CAPSTAN_EXPORT void RunEvaluator(const EvaluatorTask& task, const Model& model,
                                  const DatasetHandle& data,
                                  const EvaluatorOptions& options);
 
-// Makes that what the job's evaluator does.
+// Makes RunEvaluator what the evaluator task of the job does.
 CAPSTAN_EXPORT void AddEvaluator(Definitions& program, const Model& model,
                                  const DatasetHandle& data,
                                  const EvaluatorOptions& options = {});

@@ -4,8 +4,8 @@
 //                      .initializer = Uniform{-0.05, 0.05},
 //                      .optimizer = Adagrad{.learning_rate = 0.05}};
 //
-// All of this is values; whether they make sense is checked where a variable
-// is made, which throws kInvalidArgument naming the variable and the field.
+// All types are plain values; they are checked when a variable is created,
+// which throws kInvalidArgument naming the variable and the field.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 namespace capstan {
 
 // Initializers: the value of an element is a function of the seed and of its
-// position in the whole variable, so that it does not depend on how the
-// variable is cut. They run on the servers. Without a seed one is made of the
-// variable's name, so that two variables differ and a program repeats.
+// position in the whole variable, so it does not depend on how the variable is
+// cut. They run on the servers. Without a seed, one is derived from the name of
+// the variable, so that two variables differ and every run is the same.
 
 struct Zeros {};
 struct Ones {};
@@ -39,14 +39,14 @@ struct Normal {
   double stddev = 0.05;
   std::optional<std::uint64_t> seed = std::nullopt;
 };
-// Normal, drawn again while more than two standard deviations from the mean.
+// Normal, redrawn while more than two standard deviations from the mean.
 struct TruncatedNormal {
   double mean = 0;
   double stddev = 0.05;
   std::optional<std::uint64_t> seed = std::nullopt;
 };
-// Of variance 1 / fan_average (Glorot) or 2 / fan_in (He). The fans are those
-// of Keras: of a matrix its rows and columns, of a convolution's kernel the
+// With variance 1 / fan_average (Glorot) or 2 / fan_in (He). The fans are those
+// of Keras: for a matrix, its rows and columns; for a convolution kernel, the
 // last two axes times the others. The normal forms are truncated.
 struct GlorotUniform {
   std::optional<std::uint64_t> seed = std::nullopt;
@@ -60,13 +60,13 @@ struct HeUniform {
 struct HeNormal {
   std::optional<std::uint64_t> seed = std::nullopt;
 };
-// A matrix with orthonormal rows or columns, times `gain`. It needs all of the
-// variable at once, so one shard only.
+// A matrix with orthonormal rows or columns, times `gain`. It needs the whole
+// variable at once, so there is only one shard.
 struct Orthogonal {
   double gain = 1;
   std::optional<std::uint64_t> seed = std::nullopt;
 };
-// No initial value: the variable cannot be read until all of it was assigned.
+// No initial value: the variable cannot be read until all of it is assigned.
 struct Unset {};
 
 using Initializer = std::variant<Zeros, Ones, Constant, Uniform, Normal,
@@ -80,16 +80,17 @@ enum class Aggregation : std::uint8_t {
   kOnlyFirstReplica = 2,
 };
 
-// When a gradient takes effect. docs/consistency.md says what each promises.
+// When a gradient takes effect. docs/consistency.md says what each mode
+// promises.
 struct Async {};  // when it arrives
-// When those of all `replicas` have, as one update; `backup` more workers run,
-// and the last ones of a round are dropped.
+// When those of all `replicas` have arrived, as one update; `backup` additional
+// workers run, and the last gradients of a round are dropped.
 struct Sync {
   int replicas = 1;
   int backup = 0;
 };
-// When it arrives; but a worker at clock c sees all updates of clocks up to
-// c - bound - 1, and waits for them if need be. Each clock has an update of
+// When it arrives; but a worker at clock c sees all updates of clocks up to c -
+// bound - 1, and waits for them if necessary. Each clock has one update from
 // each of `replicas`.
 struct BoundedStaleness {
   int replicas = 1;
@@ -109,10 +110,10 @@ enum class Operation : std::uint8_t {
   kMax = 7,
 };
 
-// What happens to an update with a NaN or an infinity in it.
+// What happens to an update that contains a NaN or an infinity.
 enum class NonFinite : std::uint8_t {
   kRefuse = 0,  // an error; nothing is changed
-  kSkip = 1,    // nothing is changed, and it is counted
+  kSkip = 1,    // nothing is changed, and the update is counted
   kAccept = 2,  // it is applied
 };
 
@@ -127,7 +128,7 @@ struct VariableSpec {
   bool trainable = true;
   UpdateMode update = Async{};
   NonFinite non_finite = NonFinite::kRefuse;
-  // The name of a variable on whose server this one is to be, in one piece.
+  // The name of a variable on whose server this one is placed, in one piece.
   std::string colocate_with = {};
 };
 
@@ -139,14 +140,14 @@ struct VariableUpdate {
   std::optional<Tensor> ids = std::nullopt;
 };
 
-// What became of an update, counted by shards.
+// The outcome of an update, counted by shards.
 struct UpdateResult {
   std::uint64_t applied = 0;
-  // An earlier run of this step has done it.
+  // Applied by an earlier run of this step.
   std::uint64_t already_applied = 0;
   std::uint64_t staged = 0;   // synchronous: takes effect with its round
-  std::uint64_t skipped = 0;  // not finite, and such are skipped
-  std::uint64_t dropped = 0;  // synchronous: the round went on without it
+  std::uint64_t skipped = 0;  // not finite, and NonFinite is kSkip
+  std::uint64_t dropped = 0;  // synchronous: the round ended without it
 };
 
 }  // namespace capstan

@@ -14,7 +14,7 @@
 namespace capstan {
 
 // The version of the library that the program runs with, such as "0.1.0".
-// Cannot fail; the text lives for ever. Thread-safe.
+// Cannot fail; the text is valid forever. Thread-safe.
 CAPSTAN_EXPORT std::string_view Version() noexcept;
 
 }  // namespace capstan

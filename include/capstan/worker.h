@@ -33,12 +33,13 @@
 
 namespace capstan {
 
-// A variable in memory of the program's own, such as a parameter of a model:
-// values come straight into it, and only what is newer than what is there. Not
-// thread-safe; it and the memory must outlive the calls that they are given to.
+// A copy of a variable in the program's own memory, such as a parameter of a
+// model: values are received directly into it, and only those newer than what
+// it holds. Not thread-safe; the copy and the memory must outlive the calls
+// that they are passed to.
 class CAPSTAN_EXPORT VariableCopy {
  public:
-  // Nothing is there yet.
+  // Starts without values.
   VariableCopy(std::string variable, MutableTensorView memory);
   ~VariableCopy();
   VariableCopy(VariableCopy&&) noexcept;
@@ -46,7 +47,7 @@ class CAPSTAN_EXPORT VariableCopy {
 
   const std::string& variable() const noexcept;
   const MutableTensorView& memory() const noexcept;
-  // The memory has been written to: the next pull brings all of it.
+  // Call this after writing to the memory: the next pull fetches all of it.
   void Forget() noexcept;
 
   // For the worker's own use.
@@ -58,31 +59,31 @@ class CAPSTAN_EXPORT VariableCopy {
 };
 
 // A gradient of the variable of a copy, or the operand of another operation, as
-// a view of memory of the caller's.
+// a view of the caller's memory.
 struct CopyGradient {
   VariableCopy* copy = nullptr;
   TensorView gradient;
 };
 
-// A gradient of rows of a variable: row i is of row ids[i], and those of equal
-// ids are added up. Views of memory of the caller's.
+// A gradient of rows of a variable: row i is that of row ids[i], and rows of
+// equal ids are added up. Views of the caller's memory.
 struct RowGradient {
   std::string variable = {};
   std::span<const std::int64_t> ids = {};
   TensorView gradient;
 };
 
-// A call under way. What it was given must stay as it is until it has ended.
-// Move-only.
+// A call in progress. What was passed to it must stay unchanged until it has
+// ended. Move-only.
 class CAPSTAN_EXPORT PendingCall {
  public:
-  PendingCall() noexcept;  // has ended
-  // Waits for the end, and drops what came of it.
+  PendingCall() noexcept;  // already ended
+  // Waits for the end, and discards the outcome.
   ~PendingCall();
   PendingCall(PendingCall&&) noexcept;
   PendingCall& operator=(PendingCall&&) noexcept;
 
-  // Waits for the end, and throws what the call would have; once.
+  // Waits for the end, and throws what the call would have thrown; once.
   void Wait();
 
  private:
@@ -98,47 +99,51 @@ class CAPSTAN_EXPORT PendingCall {
 // Reading and updating block, and throw: kCancelled once the step is cancelled,
 // kNotFound for a variable that does not exist, kInvalidArgument and
 // kOutOfRange for values that do not fit it, kUnavailable or kDeadlineExceeded,
-// naming the server, if one cannot be reached, or nothing moves, for 30 s. A
-// large transfer takes as long as its bytes move.
+// naming the server, if one cannot be reached, or no bytes move, for 30 s. A
+// large transfer takes as long as its bytes keep moving.
 //
-// Every update of a step is applied once, also if the step is run again because
-// its worker was lost. Updates are told apart by their order in the step: a
-// function must make the same ones in the same order each time, with whatever
-// values. Thread-safe; but updates from several threads have no order.
+// Every update of a step is applied once, even if the step runs again because
+// its worker was lost. Updates are identified by their order in the step: a
+// function must make the same ones in the same order each time, though their
+// values may differ. Thread-safe; but updates from several threads have no
+// order.
 class CAPSTAN_EXPORT WorkerContext {
  public:
   WorkerContext(const WorkerContext&) = delete;
   WorkerContext& operator=(const WorkerContext&) = delete;
 
-  // "worker/3", and the 3 of it.
+  // "worker/3", and its index, 3.
   const std::string& task() const noexcept;
   int worker_index() const noexcept;
-  // The number of the step, from 1 on; the same when it is run again.
+  // The number of the step, from 1; the same when the step runs again.
   std::uint64_t step() const noexcept;
   // How many threads a step should compute with, so that the workers of one
-  // machine do not fight: CAPSTAN_COMPUTE_THREADS, or the cores of the machine
-  // divided by the steps that this worker runs at once.
+  // machine do not compete: CAPSTAN_COMPUTE_THREADS, or the cores of the
+  // machine divided by the number of steps that this worker runs at the same
+  // time.
   int compute_threads() const noexcept;
 
-  // True once the step is of no more use: another one failed, it was cancelled,
-  // the coordinator is gone. A function that computes for long should look.
+  // True once the step is no longer needed: another one failed, it was
+  // cancelled, or the coordinator is gone. A function that computes for long
+  // should check this.
   bool Cancelled() const noexcept;
-  // Throws kCancelled then.
+  // Throws kCancelled if Cancelled().
   void ThrowIfCancelled() const;
-  // Waits, and throws kCancelled as soon as the step is cancelled.
+  // Waits for `duration`; throws kCancelled as soon as the step is cancelled.
   void SleepFor(std::chrono::nanoseconds duration) const;
 
-  // Variables, whole. Several are asked for at once.
+  // Whole variables. Several are requested at once.
   Tensor Read(const std::string& variable);
   std::vector<Tensor> ReadAll(const std::vector<std::string>& variables);
   // Row ids[i] of a variable as row i.
   Tensor ReadRows(const std::string& variable,
                   std::span<const std::int64_t> ids);
 
-  // Updates, all as one: it is checked as a whole before anything changes.
+  // Applies updates, all as one: it is checked as a whole before anything
+  // changes.
   UpdateResult Apply(Operation operation,
                      const std::vector<VariableUpdate>& updates);
-  // By the optimizers of the variables.
+  // With the optimizers of the variables.
   UpdateResult ApplyGradients(const std::vector<VariableUpdate>& gradients) {
     return Apply(Operation::kGradient, gradients);
   }
@@ -149,7 +154,7 @@ class CAPSTAN_EXPORT WorkerContext {
     return Apply(Operation::kAdd, {{variable, value}});
   }
 
-  // The same without waiting and without copies, for models. Each fails as
+  // The same without waiting and without copies, for models. A call fails as
   // above, when it is waited for.
 
   // Brings copies up to date.
@@ -159,13 +164,14 @@ class CAPSTAN_EXPORT WorkerContext {
                             std::span<const std::int64_t> ids,
                             const MutableTensorView& into);
 
-  // Numbers for `count` updates of the step, the first of them. Updates that
-  // are under way at the same time have no order to be told apart by: a
-  // function gives each its number, the same one each time that it is run.
+  // Reserves numbers for `count` updates of the step, and returns the first.
+  // Updates that are in flight at the same time cannot be identified by their
+  // order: a function gives each its number, the same one each time that it
+  // runs.
   std::uint32_t ReserveUpdates(std::uint32_t count);
-  // Gradients, as one update, which is what `global_clip_norm` is the norm of.
-  // With `refresh`, the values after it come back into the copies, whatever
-  // mode of update the variables have.
+  // Applies gradients as one update; `global_clip_norm` bounds the norm of all
+  // of them together. With `refresh`, the updated values come back into the
+  // copies, whatever the update mode of the variables.
   PendingCall StartGradients(std::uint32_t number,
                              std::span<const CopyGradient> gradients,
                              std::span<const RowGradient> rows, bool refresh) {
@@ -175,9 +181,9 @@ class CAPSTAN_EXPORT WorkerContext {
   PendingCall StartApply(std::uint32_t number, Operation operation,
                          std::span<const CopyGradient> operands,
                          std::span<const RowGradient> rows, bool refresh);
-  // Whether the optimizer of any of these variables has a `global_clip_norm`:
-  // then a model must send its whole gradient as one update. `found` is set
-  // when the call has ended.
+  // Whether the optimizer of any of these variables has a `global_clip_norm`: a
+  // model must then send its whole gradient as one update. `found` is set when
+  // the call has ended.
   PendingCall StartFindGlobalClip(std::span<const std::string> variables,
                                   bool& found);
 
@@ -203,8 +209,8 @@ struct ResourceDefinition {
   std::function<std::shared_ptr<void>(const InputContext& input)> make;
 };
 
-// Takes functions apart: what they return and take, with or without a
-// WorkerContext& in front.
+// Deduces what a function returns and takes, with or without a WorkerContext&
+// in front.
 template <typename F>
 struct Callable : Callable<decltype(&F::operator())> {};
 template <typename R, typename... Args>
@@ -214,7 +220,7 @@ struct Callable<R (*)(Args...)> {
   static constexpr bool kWithContext = false;
   template <typename F>
   static R Call(const F& function, WorkerContext&, ValueReader& reader) {
-    // Braces, because their order is that of the arguments.
+    // Braces, because they evaluate in the order of the arguments.
     std::tuple<std::remove_cvref_t<Args>...> args{
         Type<std::remove_cvref_t<Args>>::Read(reader)...};
     reader.End();
@@ -245,8 +251,8 @@ struct Callable<R (C::*)(Args...) const noexcept> : Callable<R (*)(Args...)> {};
 template <typename R, typename... Args>
 struct Callable<R(Args...)> : Callable<R (*)(Args...)> {};
 
-// A Dataset that was registered, to be read from its beginning or by number. A
-// handle; cheap to copy.
+// A registered Dataset, to be read from its beginning or by number. A handle;
+// cheap to copy.
 class DatasetHandle {
  public:
   DatasetHandle(Resource<Iterator<Example>> iterator, Resource<LazyTable> table)
@@ -260,16 +266,11 @@ class DatasetHandle {
   Resource<LazyTable> table_;
 };
 
-// The functions, datasets and resources of a program, by name. Each Add throws
-// kAlreadyExists for a name that is taken, kInvalidArgument for one that is
-// empty or longer than 200 bytes. A handle: copies share the definitions. Not
-// thread-safe, and fixed once a task runs with it: an Add then throws
-// kFailedPrecondition.
 class ClusterCoordinator;
 
-// What a task of the job `evaluator` has to work with.
+// What the evaluator task has to work with.
 struct EvaluatorTask {
-  // Of a cluster of its own, inside the process.
+  // That of the evaluator's own cluster, inside the process.
   ClusterCoordinator& coordinator;
   // Whether the job has ended. Thread-safe.
   std::function<bool()> over = nullptr;
@@ -278,6 +279,11 @@ struct EvaluatorTask {
 };
 using EvaluatorBody = std::function<void(const EvaluatorTask&)>;
 
+// The functions, datasets and resources of a program, by name. Each Add throws
+// kAlreadyExists for a name that is taken, and kInvalidArgument for one that is
+// empty or longer than 200 bytes. A handle: copies share the definitions. Not
+// thread-safe, and fixed once a task runs with it: an Add then throws
+// kFailedPrecondition.
 class CAPSTAN_EXPORT Definitions {
  public:
   Definitions();
@@ -285,9 +291,9 @@ class CAPSTAN_EXPORT Definitions {
   Definitions(const Definitions&);
   Definitions& operator=(const Definitions&);
 
-  // A function of arguments and a result that are Transferable, with a
-  // WorkerContext& in front of them or without. It may run on several threads
-  // at once, so it must be const. What it throws is the step's failure.
+  // Registers a function whose arguments and result are Transferable, with or
+  // without a WorkerContext& in front. It may run on several threads at once,
+  // so it must be const. What it throws is the step's failure.
   template <typename F>
   auto AddFunction(std::string name, F function, FunctionOptions options = {}) {
     using Taken = Callable<std::decay_t<F>>;
@@ -296,9 +302,10 @@ class CAPSTAN_EXPORT Definitions {
         std::move(name), std::move(function), options);
   }
 
-  // What each worker is to have one of: `make` is called there with the
-  // worker's InputContext, and returns it, or a std::shared_ptr to it. It is
-  // made once, and keeps what it has when other workers come or go.
+  // Registers something that each worker has one of: `make` is called on the
+  // worker with the worker's InputContext, and returns it, or a std::shared_ptr
+  // to it. It is created once, and keeps its state when other workers join or
+  // leave.
   template <typename F>
   auto AddResource(std::string name, F make) {
     using Made = std::invoke_result_t<const F&, const InputContext&>;
@@ -316,16 +323,16 @@ class CAPSTAN_EXPORT Definitions {
     }
   }
 
-  // What a task of the job `evaluator` does, if the cluster has one; it is to
-  // return soon after the job is over. AddEvaluator in trainer.h is one. Throws
-  // kAlreadyExists if there is one.
+  // Sets what the evaluator task does, if the cluster has one; `body` should
+  // return soon after the job has ended. AddEvaluator in trainer.h calls this.
+  // Throws kAlreadyExists if a body is already set.
   void SetEvaluator(EvaluatorBody body);
 
-  // A dataset: `make` returns a function that gives the next element, or
-  // nullopt at the end: std::optional<T>(). It is called again whenever the
-  // InputContext changes.
-  // Or a Dataset, for which it is two resources: `name`, to be read from its
-  // beginning, and `name`/table, to be read by number.
+  // Registers a dataset: `make` returns a function that returns the next
+  // element, or nullopt at the end: std::optional<T>(). `make` is called again
+  // whenever the InputContext changes.
+  // Or `make` returns a Dataset, which is registered as two resources: `name`,
+  // to be read from its beginning, and `name`/table, to be read by number.
   template <typename F>
   auto AddDataset(std::string name, F make) {
     using Source = std::invoke_result_t<const F&, const InputContext&>;
