@@ -17,7 +17,8 @@
 namespace capstan {
 namespace {
 
-// Those in a directory that open; a line about each that does not.
+// The checkpoints of a directory that can be opened; prints a line about each
+// one that cannot.
 std::vector<Checkpoint> OpenAll(const Place& place, bool& well) {
   std::vector<Checkpoint> checkpoints;
   for (const std::string& name :
@@ -35,7 +36,7 @@ std::vector<Checkpoint> OpenAll(const Place& place, bool& well) {
   return checkpoints;
 }
 
-// Whether it is sound; a line for each file that is not.
+// Whether the checkpoint is intact; prints a line for each damaged file.
 bool IsSound(const FileSystem& files, const std::string& path,
              const Checkpoint& checkpoint) {
   const std::vector<absl::Status> damage =
@@ -46,7 +47,7 @@ bool IsSound(const FileSystem& files, const std::string& path,
   return damage.empty();
 }
 
-// The same, and a line if it is.
+// Like IsSound, but also prints a line if the checkpoint is intact.
 bool Verify(const FileSystem& files, const std::string& path,
             const Checkpoint& checkpoint) {
   if (!IsSound(files, path, checkpoint)) return false;
@@ -57,9 +58,9 @@ bool Verify(const FileSystem& files, const std::string& path,
   return true;
 }
 
-// Which ones to remove. Those that stay are read whole before, and one that is
-// bad does not count: an older one that is sound stays in its place, and the
-// bad one is dropped from `checkpoints`, to be left alone.
+// Which checkpoints to remove. Reads those to keep in full first. A damaged one
+// does not count: an older intact one is kept in its place, and the damaged one
+// is dropped from `checkpoints` and left alone.
 std::vector<std::string> ToPrune(const Place& place, const Retention& retention,
                                  std::vector<Checkpoint>& checkpoints) {
   std::set<std::string> sound;

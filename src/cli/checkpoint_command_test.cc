@@ -29,7 +29,7 @@ struct Ran {
   std::string out;
 };
 
-// A directory d with ckpt-1 to ckpt-3, an hour between them.
+// A directory d with ckpt-1 to ckpt-3, one hour apart.
 class CheckpointCommandTest : public ::testing::Test {
  protected:
   CheckpointCommandTest()
@@ -43,13 +43,13 @@ class CheckpointCommandTest : public ::testing::Test {
     }
   }
 
-  // `capstan checkpoint` with these arguments.
+  // Runs `capstan checkpoint` with these arguments.
   static Ran Run(std::vector<std::string> arguments) {
     CLI::App app("", "capstan");
     Action action;
     AddCheckpointCommand(app, action);
     arguments.insert(arguments.begin(), "checkpoint");
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 expects
     app.parse(arguments);
     ::testing::internal::CaptureStdout();
     Ran ran;

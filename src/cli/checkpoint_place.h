@@ -1,5 +1,5 @@
-// Where the checkpoints are that a command line names. Functions block, and
-// throw capstan::Error.
+// Finds the checkpoints that a command line names. Functions block, and throw
+// capstan::Error.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace capstan {
 
-// A file or directory as the FileSystem above it sees it.
+// A file or directory, named relative to a FileSystem above it.
 struct Place {
   std::unique_ptr<PosixFileSystem> files;
   std::string path;
 };
 
-// The directory `argument`, absolute or relative, through links or not. Throws
-// kNotFound if it is not there.
+// The directory `argument`, absolute or relative; links are followed. Throws
+// kNotFound if it does not exist.
 Place FindPlace(const std::string& argument);
 
-// A file to be written; the directory that is to hold it must be there.
+// A file to be written; its directory must exist.
 Place NewFilePlace(const std::string& argument);
 
 struct ChosenCheckpoint {
@@ -28,9 +28,9 @@ struct ChosenCheckpoint {
   Checkpoint checkpoint;
 };
 
-// `argument` is a checkpoint, or a directory of some, of which the newest is
-// meant; those that are damaged are passed over, with a line on standard error
-// each. Throws kNotFound, kDataLoss.
+// `argument` is a checkpoint, or a directory of checkpoints, which means the
+// newest that is not damaged; each damaged one gets a line on standard error.
+// Throws kNotFound, kDataLoss.
 ChosenCheckpoint FindCheckpoint(const std::string& argument);
 
 }  // namespace capstan

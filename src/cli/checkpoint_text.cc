@@ -36,7 +36,7 @@ std::string VariableText(const SavedVariable& variable) {
   return text;
 }
 
-// "2", "2+31": complete ones, and batches of the next.
+// "2", "2+31": complete epochs, and batches of the next.
 std::string EpochsText(const TrainingPlace& place) {
   if (!place.epochs) return "-";
   std::string text = std::to_string(place.epochs->complete);
@@ -51,7 +51,7 @@ std::string RecordText(const std::string& name, const std::string& value) {
   if (value.size() <= kMostShown) {
     return fmt::format("  {}: {}\n", Printable(name), Printable(value));
   }
-  // Not in the middle of a character.
+  // Do not cut in the middle of a UTF-8 character.
   size_t end = kMostShown;
   while (end > 0 && (static_cast<uint8_t>(value[end]) & 0xc0) == 0x80) --end;
   return fmt::format("  {}: {}... ({} bytes)\n", Printable(name),
@@ -159,7 +159,7 @@ std::string SizeText(uint64_t bytes) {
   auto value = static_cast<double>(bytes);
   const char* unit = "";
   for (const char* next : {"kB", "MB", "GB", "TB"}) {
-    // As it will be shown: never "1000.0 kB".
+    // Compare as rounded for display, to avoid "1000.0 kB".
     if (value < 999.95 && *unit != '\0') break;
     value /= 1000;
     unit = next;

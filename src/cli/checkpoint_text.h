@@ -1,4 +1,4 @@
-// Checkpoints for people to read. Pure functions; thread-safe.
+// Human-readable descriptions of checkpoints. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace capstan {
 
-// A table: name, iterations and epochs of the training, when it was made, size,
+// A table: name, iterations and epochs of the training, time of creation, size,
 // variables, servers.
 std::string CheckpointsTable(const std::vector<Checkpoint>& checkpoints);
 
-// All that the manifest says, but for checksums: variables with their shards,
-// and records, of which long ones are cut.
+// Everything in the manifest except checksums: variables with their shards, and
+// records; long records are truncated.
 std::string CheckpointText(const Checkpoint& checkpoint);
 
 // "469 iterations".
 std::string IterationsText(const Manifest& manifest);
 
-// What differs; "no difference" if nothing does.
+// The differences; "no difference" if there are none.
 std::string DiffText(const CheckpointDiff& diff);
 
 // "2026-11-16 14:30:23"; "-" for a time that has no date.
@@ -30,7 +30,7 @@ std::string UtcText(int64_t unix_ms);
 // "1.5 MB".
 std::string SizeText(uint64_t bytes);
 
-// Of its files.
+// The total size of the checkpoint's files.
 uint64_t TotalBytes(const Manifest& manifest);
 
 }  // namespace capstan

@@ -32,7 +32,7 @@ TEST(CheckpointTextTest, Sizes) {
   EXPECT_EQ(SizeText(2'000'000'000'000'000), "2000.0 TB");
 }
 
-// What a coordinator numbers, `step`, begins again with each.
+// `step` is not used, because it starts again with each coordinator.
 TEST(CheckpointTextTest, HowFarTheTrainingIs) {
   std::vector<Checkpoint> checkpoints(3);
   checkpoints[0].manifest.step = 493;
@@ -53,7 +53,7 @@ TEST(CheckpointTextTest, HowFarTheTrainingIs) {
               HasSubstr(": 500 iterations, epochs 1+31\n"));
 }
 
-// They are a user's, and may hold anything.
+// Records come from users and may hold anything.
 TEST(CheckpointTextTest, RecordsAreShortAndPrintable) {
   Checkpoint checkpoint{.name = "ckpt-1", .number = 1, .manifest = {}};
   checkpoint.manifest.records = {

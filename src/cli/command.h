@@ -1,8 +1,7 @@
 // The commands of `capstan`. Each Add function adds one to the program's
-// parser; if it is the one that the user chose, `action` is set to what it
-// does, which returns the program's exit code. Actions report what goes wrong
-// in one line on standard error; they throw nothing but capstan::Error, which
-// main prints.
+// parser; if the user chooses it, `action` is set to a function that runs the
+// command and returns the program's exit code. Actions report errors in one
+// line on standard error; they throw only capstan::Error, which main prints.
 #pragma once
 
 #include <functional>

@@ -25,7 +25,7 @@ struct DoctorFlags {
   bool probe_blas = false;
 };
 
-// What the process does that RunDoctor starts for the BLAS.
+// Runs in the process that RunDoctor starts to probe the BLAS.
 int PrintBlas() {
   const absl::StatusOr<BlasInfo> blas = LoadAndProbeBlas();
   fmt::print("{}\n",
@@ -69,7 +69,7 @@ void AddDoctorCommand(CLI::App& app, Action& action) {
                       "(CAPSTAN_TOKEN)");
   command->add_flag("--json", flags->json,
                     "print all of it as one line of JSON");
-  // Not for people: what it does to itself.
+  // Internal, so hidden from the help.
   command->add_flag("--probe-blas", flags->probe_blas)->group("");
   command->footer(
       "Looks at CPU, BLAS, limits, memory, disk, network and clock of this "

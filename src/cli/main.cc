@@ -1,4 +1,4 @@
-// The program `capstan`: starts clusters and looks at them.
+// The program `capstan`: starts clusters and inspects them.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -7,8 +7,8 @@
 namespace capstan {
 
 size_t EditDistance(std::string_view a, std::string_view b) {
-  // The distances of the first i, i - 1 and i - 2 letters of a from the first j
-  // of b.
+  // The distances between the first i, i - 1 and i - 2 letters of `a` and the
+  // first j of `b`.
   std::vector<size_t> row(b.size() + 1);
   std::vector<size_t> above(b.size() + 1);
   std::vector<size_t> two_above(b.size() + 1);
@@ -31,7 +31,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 std::string NearestWord(std::string_view word,
                         const std::vector<std::string>& known) {
   constexpr size_t kMaxDistance = 2;
-  // A longer word is no misspelling, and not worth the quadratic time.
+  // A longer word is unlikely to be a misspelling and not worth the quadratic
+  // time.
   constexpr size_t kMaxLength = 40;
   if (word.empty() || word.size() > kMaxLength) return "";
   std::string nearest;

@@ -20,7 +20,7 @@ absl::Status CannotWrite(const fs::path& path, const std::error_code& error) {
       absl::StrCat("cannot write ", path.string(), ": ", error.message()));
 }
 
-// Makes the directory, and sees that it is empty.
+// Creates the directory if needed and checks that it is empty.
 absl::Status MakeEmpty(const fs::path& directory) {
   std::error_code error;
   if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
@@ -49,7 +49,7 @@ std::string ProjectName(std::string_view directory) {
   const bool has_letter = std::any_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c));
   });
-  // Targets of CMake's own.
+  // CMake's own targets.
   const bool reserved = name == "all" || name == "clean" || name == "help" ||
                         name == "install" || name == "test";
   if (reserved) name += "_project";

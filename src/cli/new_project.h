@@ -1,4 +1,4 @@
-// A starter project: what `capstan new` writes.
+// The starter project that `capstan new` writes.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ struct ProjectFile {
 // Pure; thread-safe.
 std::vector<ProjectFile> StarterProject(const std::string& name);
 
-// A name for a project in `directory`: the last part of its path, with '_' for
-// what a program of CMake's may not have in its name; "train" if nothing of it
+// A name for a project in `directory`: the last component of the path, with '_'
+// for characters not allowed in the name of a CMake target; "train" if nothing
 // is left. Pure; thread-safe.
 std::string ProjectName(std::string_view directory);
 
-// Writes the starter project into `directory`, which is made if it is missing.
-// FailedPrecondition, before anything is written, if there is anything in it,
-// or if it is no directory; else the system's error, naming the file.
+// Writes the starter project into `directory`, which is created if missing.
+// FailedPrecondition, before anything is written, if `directory` is not empty
+// or not a directory; otherwise the system's error, naming the file.
 absl::Status WriteStarterProject(const std::string& directory);
 
 }  // namespace capstan

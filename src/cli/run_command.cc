@@ -84,7 +84,7 @@ int Run(RunLocalJobOptions options) {
       AbsolutePath(options.job.checkpoint_directory);
   if (!options.job.checkpoint_directory.empty()) {
     options.supervisor.go_on_without_servers = true;
-    // Each server would say so on its own.
+    // Check here, or each server would report the error separately.
     try {
       OpenFolder(options.job.checkpoint_directory, IfMissing::kCreate);
     } catch (const Error& error) {
@@ -93,8 +93,8 @@ int Run(RunLocalJobOptions options) {
     }
   }
   options.job.cores = static_cast<int>(std::thread::hardware_concurrency());
-  // Once for all: a server that is started again finds less to spare, and has
-  // to hold as much as before.
+  // Computed once: a restarted server would see less free memory, but must hold
+  // as much as before.
   const uint64_t memory =
       ServerMemory(ReadMachineFacts("."), options.job.servers);
   options.job.server_memory = memory == UINT64_MAX ? 0 : memory;

@@ -31,7 +31,7 @@ struct StatusFlags {
   double timeout = 4;
 };
 
-// Which job, and the file that describes it, if we know of one.
+// A job, and the file that describes it, if known.
 struct Job {
   ResolvedCluster cluster;
   std::string file;
@@ -46,7 +46,7 @@ Job FindJob(const StatusFlags& flags, const Environment& environment) {
   detect.file = job.file;
   job.cluster = DetectCluster(detect);
   if (job.cluster.spec.empty()) {
-    // The job that was last started here.
+    // The job last started in this directory.
     job.file = LastClusterFile();
     detect.file = job.file;
     if (!job.file.empty()) job.cluster = DetectCluster(detect);
@@ -59,8 +59,8 @@ Job FindJob(const StatusFlags& flags, const Environment& environment) {
   return job;
 }
 
-// The exit code of a job that has ended; nullopt, and nothing is printed, of
-// one that may run.
+// Prints the result of a job that has ended and returns the exit code; nullopt,
+// without printing, if the job may be running.
 std::optional<int> PrintResult(const Job& job) {
   if (job.file.empty()) return std::nullopt;
   const absl::StatusOr<RunResult> result = ReadRunResult(job.file);
@@ -72,7 +72,7 @@ std::optional<int> PrintResult(const Job& job) {
   return result->exit_code;
 }
 
-// Whether all is well: every task answers.
+// Returns whether every task answers.
 bool PrintStatus(const AdminOptions& options, bool variables) {
   const JobStatus status = ValueOrThrow(AskStatus(options));
   fmt::print("{}", StatusText(JobName(options.cluster), status, variables));

@@ -10,8 +10,8 @@
 namespace capstan {
 namespace {
 
-// The command that the user chose, or the program itself; `name` becomes how
-// it is called.
+// The command that the user chose, or the program itself; sets `name` to its
+// full name.
 const CLI::App& Chosen(const CLI::App& app, std::string& name) {
   const CLI::App* chosen = &app;
   name = app.get_name();
@@ -48,11 +48,11 @@ std::string Unknown(std::string_view kind, const std::string& word,
   return text;
 }
 
-// About the first of the words that nobody took.
+// Describes `word`, the first that was not recognised.
 std::string DescribeUnknown(const CLI::App& app, const std::string& word) {
   if (word.size() > 1 && word.front() == '-') {
     const std::string flag = word.substr(0, word.find('='));
-    // One letter is as near to any other.
+    // All one-letter flags are equally near.
     const bool is_letter = flag.size() == 2;
     return Unknown("flag", flag,
                    is_letter ? "" : NearestWord(flag, FlagNames(app)));
@@ -77,10 +77,10 @@ std::string DescribeUsageError(const CLI::App& app,
   std::string name;
   const CLI::App& chosen = Chosen(app, name);
   std::vector<std::string> unknown = chosen.remaining();
-  // What a command does not know, the parser offers to those above it.
+  // The parser passes words that a command does not know to its parents.
   if (unknown.empty()) unknown = app.remaining();
   std::string text = error.what();
-  // A command may have complaints of its own.
+  // A command may report errors of its own.
   const bool is_unknown =
       dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
       &chosen == &app;

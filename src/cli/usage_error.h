@@ -1,4 +1,4 @@
-// What is wrong with a command line, in one line.
+// Describes in one line what is wrong with a command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,10 +6,10 @@
 
 namespace capstan {
 
-// The exit code of a command line that is wrong.
+// The exit code for a wrong command line.
 inline constexpr int kUsageExitCode = 2;
 
-// A line, without its end, about `error`, which app.parse has thrown: "unknown
+// A line, without the newline, about `error`, which app.parse threw: "unknown
 // command 'verson'; did you mean 'version'? (see capstan --help)".
 std::string DescribeUsageError(const CLI::App& app,
                                const CLI::ParseError& error);

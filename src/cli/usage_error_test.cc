@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-// What is said about a command line of a program with two commands.
+// The error for a command line of a program with two commands.
 std::string ErrorOf(const std::string& line) {
   CLI::App app("Test", "capstan");
   app.require_subcommand(1);

@@ -49,7 +49,7 @@ struct WorkerFlags {
   std::string program;
 };
 
-// The id of the job that was last started here, if this is its chief.
+// The id of the job last started in this directory, if `chief` is its chief.
 std::string JobOfLastRun(const std::string& chief) {
   const std::string file = LastClusterFile();
   if (file.empty()) return "";
@@ -60,12 +60,12 @@ std::string JobOfLastRun(const std::string& chief) {
     return CanonicalAddress(address) == CanonicalAddress(chief) ? last.job_id
                                                                 : "";
   } catch (const Error&) {
-    // It is a guess; the chief says what is wrong with it.
+    // Only a guess; the chief reports what is wrong with it.
     return "";
   }
 }
 
-// What the flags leave open.
+// Fills in what the flags leave unset.
 void Complete(JoinJobOptions& options) {
   const Environment environment = Environment::FromProcess();
   const TaskOptions task = ValueOrThrow(ReadTaskOptions(environment, {}));

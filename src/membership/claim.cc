@@ -16,12 +16,13 @@ Claim::Answer Claim::OnReport(Stance& stance, const TaskReport& report) {
     stance.rival = {other, report.coordinator, report.heard_ms};
   }
   highest_ = std::max(highest_, other.term);
-  // What a task that has never obeyed this coordinator obeys, and does not
-  // hear, is from before.
+  // If a task never obeyed this coordinator and no longer hears the one it
+  // obeys, that one is from before this claim.
   const bool earlier = !stance.obeyed && !report.hears;
   if (in_charge_ && coordinator_term_ < other && !earlier)
     return Answer::kDeposes;
-  // Whoever fences does so by the term alone: an equal one would not do.
+  // Servers compare terms only, ignoring the holder, so an equal term does not
+  // suffice.
   if (other.term >= coordinator_term_.term && !report.hears) outbid_ = true;
   return Answer::kDoesNot;
 }

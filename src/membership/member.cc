@@ -47,7 +47,7 @@ bool Member::Obey(const CoordinatorTerm& coordinator_term) {
   } else if (coordinator_term.term <= coordinator_term_.term || Hears()) {
     return false;
   }
-  // Run sleeps until it has something to complain about.
+  // Run sleeps until its next reminder or timeout, which have changed now.
   if (coordinator_term_.term == 0 || lost_) WakeRun();
   if (coordinator_term != coordinator_term_) {
     logger_.Info(
@@ -103,8 +103,8 @@ TaskReport Member::OnEnd(const EndNotice& notice) {
 void Member::OnDisconnect(uint64_t session) {
   const std::lock_guard lock(mutex_);
   if (session != session_) return;
-  // While this task was stopped, the coordinator may have given the connection
-  // up, and be about to make another.
+  // While this task was suspended, the coordinator may have closed the
+  // connection, and may be about to open another.
   const MonotonicTime now = clock_.Now();
   silence_.Look(now);
   const std::optional<MonotonicTime> continued = silence_.continued();
@@ -163,7 +163,8 @@ Member::Outlook Member::Look() {
   const Duration silent = silence_.Look(now);
   Outlook outlook = coordinator_term_.term == 0 ? LookForFirst(now)
                                                 : LookForReturn(now, silent);
-  // Often enough that the time for which it was stopped hardly counts.
+  // Look often enough that time during which this task was suspended hardly
+  // counts.
   outlook.look_again = std::min(outlook.look_again, now + options_.silence / 4);
   return outlook;
 }

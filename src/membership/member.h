@@ -1,5 +1,5 @@
-// A task's side of being in a job: it obeys one coordinator, reports on itself,
-// and notices when the job is over or its coordinator is gone.
+// A task's side of membership in a job: it obeys one coordinator, reports its
+// own state, and notices when the job has ended or its coordinator is gone.
 #pragma once
 
 #include <cstdint>
@@ -23,69 +23,70 @@ struct MemberOptions {
   Hello self;
   bool insecure = false;  // as in TaskReport
   int64_t pid = 0;
-  // The memory of this process now; null for "not known".
+  // The current memory use of this process; null for "not known".
   std::function<uint64_t()> resident_bytes;
   // Adds to a report what the task holds; may be null. Called from any thread.
   std::function<void(TaskReport&)> add_holdings;
-  // Of a worker: what its program defines. Null: not compared.
+  // On a worker: what its program defines. Null: not compared.
   std::shared_ptr<const ProgramDefinitions> definitions;
-  // Who was turned away before it could say that it is a coordinator, and why,
-  // as Server::turned_away; null for "not known". Called from any thread.
+  // Callers refused before they could identify themselves as the coordinator,
+  // and why, as in Server::turned_away; null for "not known". Called from any
+  // thread.
   std::function<std::string()> turned_away_callers;
-  // How long to wait for the first word of a coordinator.
+  // How long to wait for a coordinator's first call.
   Duration start_timeout = std::chrono::minutes(10);
-  // A coordinator that is silent for so long while this task runs, or whose
-  // connection has closed, is not heard any more, and another may take its
-  // place;
+  // A coordinator that is silent for this long while this task runs, or whose
+  // connection has closed, is no longer heard, and another may take over.
   Duration silence = std::chrono::seconds(2);
-  // and after so long without any the job is given up.
+  // After this long without a coordinator, the task gives up on the job.
   Duration return_timeout = std::chrono::seconds(60);
-  // While it waits for a coordinator it says so this often.
+  // How often to log that the task is waiting for a coordinator.
   Duration reminder = std::chrono::seconds(10);
 };
 
-// Thread-safe, but for Run. Must outlive the executor's context.
+// Thread-safe, except for Run. Must outlive the executor's context.
 class Member {
  public:
   // `clock` must outlive the member.
   Member(Clock& clock, Logger logger, const Executor& executor,
          MemberOptions options);
 
-  // A coordinator calls, over the connection of `session` (Hello::session).
-  // Obeys it if it is the one that this task obeys already, or if its term is
-  // higher and that one is not heard any more. The caller sees in the report
-  // whom this task obeys.
+  // Handles a call from a coordinator over the connection of `session`
+  // (Hello::session). Obeys the caller if this task obeys it already, or if its
+  // term is higher than that of the current coordinator and that one is no
+  // longer heard. The report tells the caller whom this task obeys.
   TaskReport OnBeat(const Beat& beat, uint64_t session);
 
-  // If it obeys the coordinator of the notice: the job is over, or this task
-  // must leave it.
+  // If this task obeys the sender of the notice, ends Run: the job has ended,
+  // or this task must leave it.
   TaskReport OnEnd(const EndNotice& notice);
 
-  // The connection of `session` has closed.
+  // Call when the connection of `session` has closed.
   void OnDisconnect(uint64_t session);
 
   TaskReport Report() const;
 
-  // On the executor, once: returns OK when the job is over, FailedPrecondition
-  // when the coordinator turned this task away, Unavailable when it has been
-  // gone for too long, Cancelled after Stop.
+  // Call once, on the executor. Returns OK when the job has ended,
+  // FailedPrecondition when the coordinator told this task to leave,
+  // Unavailable when no coordinator was heard for too long, Cancelled after
+  // Stop.
   Task<absl::Status> Run();
 
   // Ends Run.
   void Stop();
 
  private:
-  // What Run is to do next.
+  // What Run should do next.
   struct Outlook {
     MonotonicTime look_again;
-    absl::Status end;  // Unknown: not the end
+    absl::Status end;  // Unknown: continue
   };
 
   Outlook Look();
   void WakeRun();
   // With the lock held:
   bool Obey(const CoordinatorTerm& coordinator_term);
-  // Whether the coordinator that it obeys is there.
+  // Whether the coordinator that this task obeys is alive.
   bool Hears() const;
   void SayRefused(const Beat& beat);
   TaskReport ReportLocked() const;
@@ -100,18 +101,18 @@ class Member {
   const MonotonicTime started_;
   const std::shared_ptr<Timer> timer_;
 
-  // Guards all below.
+  // Guards everything below.
   mutable std::mutex mutex_;
   CoordinatorTerm coordinator_term_;
   std::string coordinator_;  // its address
-  uint64_t session_ = 0;     // of its last call; 0: its connection has closed
-  uint64_t refused_ = 0;     // the holder that was last refused
+  uint64_t session_ = 0;     // of its last call; 0: the connection has closed
+  uint64_t refused_ = 0;     // the holder last refused
   MonotonicTime last_heard_;
-  AwakeTime silence_;  // since then
+  AwakeTime silence_;  // since last_heard_
   MonotonicTime next_reminder_;
   bool lost_ = false;
   bool ended_ = false;
-  std::string turned_away_;  // why, if it was
+  std::string turned_away_;  // why, if this task was told to leave
   bool stopped_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Answers the membership methods in every task, and passes the rest on.
+// Answers the membership methods in every task and forwards all others.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace capstan {
 
 class Member;
 
-// What a task has to say. A task has a member, the coordinator a job.
+// Where the answers come from. A task sets `member`, the coordinator `job`.
 struct MembershipAnswers {
   std::function<TaskReport()> task;
   Member* member = nullptr;
@@ -21,8 +21,8 @@ struct MembershipAnswers {
   std::function<absl::StatusOr<JoinReply>(const JoinRequest&)> join = nullptr;
 };
 
-// Checks first that the caller may call the method at all
-// (wire/permissions.h). Thread-safe, if what it is given is.
+// First checks that the caller may call the method at all (wire/permissions.h).
+// Thread-safe if its arguments are.
 class MembershipService final : public Service {
  public:
   // `role` is the task's own. `next` and the member must outlive the service.
@@ -32,7 +32,7 @@ class MembershipService final : public Service {
   void OnDisconnect(const Hello& peer) override;
 
  private:
-  // The answer to a method of this service's own.
+  // Answers a membership method.
   absl::StatusOr<std::string> Answer(const ServerCall& call);
   absl::StatusOr<std::string> AnswerJoin(std::string_view body);
   Task<ServerReply> Reply(ServerCall& call);

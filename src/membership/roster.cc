@@ -21,11 +21,11 @@
 namespace capstan {
 namespace {
 
-// In a message that lists tasks; the rest is counted.
+// The most tasks that a message lists; the rest are only counted.
 constexpr size_t kMostListed = 10;
-// After this a task that does not listen is told again of the end.
+// How long until a task that is not listening is told of the end again.
 constexpr Duration kEndRetry = std::chrono::milliseconds(100);
-// More than any host name and port, or path of a socket.
+// Longer than any host name and port, or socket path.
 constexpr size_t kMaxAddressBytes = 512;
 
 absl::Status CheckNewAddress(const std::string& address) {
@@ -53,7 +53,7 @@ absl::Status Taken(const TaskId& task, const std::string& address) {
 
 }  // namespace
 
-// Shared by the handle and the coroutines under way. Lives on its executor, but
+// Shared by the handle and running coroutines. Lives on its executor, except
 // for what the mutex guards.
 class Roster::Core : public std::enable_shared_from_this<Core> {
  public:
@@ -76,13 +76,13 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   struct Watched {
     explicit Watched(TaskRecord task) : record(std::move(task)) {}
 
-    // Of the executor; null until it is called.
+    // Used on the executor; null until the task is called.
     std::unique_ptr<Channel> channel;
     std::unique_ptr<Timer> timer;
-    // Guarded by the mutex, but for task and address, which stay.
+    // Guarded by the mutex, except task and address, which do not change.
     TaskRecord record;
     Claim::Stance stance;
-    absl::Status unfit;  // why it is turned away
+    absl::Status unfit;  // why it is told to leave
   };
   using WatchedPtr = std::shared_ptr<Watched>;
 
@@ -91,10 +91,10 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
 
   TaskRecord NewRecord(TaskId task, std::string address, bool joined) const;
   static Task<> Watch(std::shared_ptr<Core> self, WatchedPtr watched);
-  // Whether the failure of a beat that was sent then says nothing yet.
+  // Whether the failure of a beat sent at `sent` is not yet conclusive.
   bool IsDoubtful(const absl::Status& status, MonotonicTime sent) const;
-  // Tells the task that the job is over or, if there is a reason, that it must
-  // leave.
+  // Tells the task that the job has ended or, if there is a reason, that it
+  // must leave.
   static Task<absl::StatusOr<TaskReport>> SendNotice(std::shared_ptr<Core> self,
                                                      WatchedPtr watched,
                                                      std::string reason,
@@ -102,48 +102,51 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   static Task<> SendEnd(std::shared_ptr<Core> self, WatchedPtr watched,
                         bool present, size_t& left,
                         std::vector<std::string>& untold);
-  // Calls it from now on, if it is not called already.
+  // Starts calling the task unless it is being called already.
   void Begin(const WatchedPtr& watched);
-  // `asked` is the term in which it was called.
+  // `asked` is the term that the call was made in.
   Next OnAnswer(const WatchedPtr& watched, const CoordinatorTerm& asked,
                 const absl::StatusOr<Reply>& reply);
-  // Claims the job, or what is left of it, once nobody refuses.
+  // Claims the job, or the remaining tasks, once none refuses.
   void ClaimIfFree();
-  // With the lock held: the claim of another coordinator, and the tasks that
-  // hear it; empty if none does.
+  // With the lock held: describes another coordinator that tasks hear, and
+  // those tasks; empty if there is none.
   std::string Rival() const;
   // With the lock held: what the task's report means for the claim. Once the
-  // job has started, a worker's word does not depose this coordinator, as the
-  // servers say the same: else whoever has a worker's certificate could end the
-  // job. Before that, of two coordinators that start at once, one may have all
-  // servers and the other all workers.
+  // job has started, a worker's report does not depose this coordinator,
+  // because the servers report the same; otherwise anyone with a worker's
+  // certificate could end the job. Before that it does, because of two
+  // coordinators that start at once, one may have all servers and the other all
+  // workers.
   Claim::Answer Judge(Watched& watched, const TaskReport& report);
-  // A task obeys this other coordinator.
+  // Call when a task obeys another coordinator, which `report` names.
   void OnDeposed(const TaskReport& report);
-  // With the lock held: whether a worker runs another program; keeps why.
+  // With the lock held: whether a worker runs another program; stores the
+  // reason.
   bool IsToBeTurnedAway(Watched& watched, const TaskReport& report) const;
-  // Tells it to leave. Returns whether it is forgotten.
+  // Tells the task to leave. Returns whether it is forgotten.
   static Task<bool> TurnAway(std::shared_ptr<Core> self, WatchedPtr watched);
   bool OnTurnedAway(const WatchedPtr& watched);
   void TellLeft(TaskEntry entry) const;
   void OnJoined(const WatchedPtr& watched);
   void Tell(const TaskEntry& entry) const;
-  // With the lock held: the task that joins from this address.
+  // With the lock held: finds or adds the task that joins from `address`.
   absl::StatusOr<WatchedPtr> Enter(const std::string& address);
-  // Those that there are now.
+  // The current tasks.
   std::vector<WatchedPtr> Tasks() const;
-  // Those that AwaitAll waits for, each with the reason.
+  // The tasks that AwaitAll is waiting for, each with the reason.
   std::vector<std::string> Missing() const;
-  // Whether the job has begun, and can continue without those; also without
-  // servers if it may.
+  // Whether the job has already begun and can continue without the missing
+  // tasks; without missing servers only if `also_servers` and the options
+  // allow.
   bool CanBeginWithoutMissing(bool also_servers) const;
-  // Says so if tasks hear another coordinator. Not OK once they have for too
-  // long.
+  // Logs if tasks hear another coordinator. Returns an error once they have for
+  // too long.
   absl::Status CheckRival(MonotonicTime now);
-  // With the lock held: what a server says that answers and has the newest
+  // With the lock held: the report of the answering server with the newest
   // variables; null if none has any.
   const TaskReport* Newest() const;
-  // With the lock held: whether such a server says that the job has gone on
+  // With the lock held: whether that server reports that the job continued
   // without `task`.
   bool IsLeftOut(const TaskId& task) const;
   absl::Status Hopeless() const;
@@ -164,10 +167,10 @@ class Roster::Core : public std::enable_shared_from_this<Core> {
   bool has_servers_ = false;
   absl::Status deposed_;
 
-  // Set on the executor.
+  // Set on the executor only.
   std::atomic<bool> ended_ = false;
 
-  // Guards all below.
+  // Guards everything below.
   mutable std::mutex mutex_;
   Claim claim_;
   std::vector<WatchedPtr> tasks_;  // in the order of TaskId
@@ -224,7 +227,7 @@ void Roster::Core::Begin(const WatchedPtr& watched) {
 
 void Roster::Core::Stop() {
   {
-    // Who joins is in the list below, or is turned away.
+    // A task that joins is either in the list below already or is refused.
     const std::lock_guard lock(mutex_);
     ended_ = true;
   }
@@ -271,16 +274,17 @@ Task<> Roster::Core::Watch(std::shared_ptr<Core> self, WatchedPtr watched) {
         self->clock_.Now() + self->options_.beat_interval;
     co_await watched->timer->SleepUntil(again);
   }
-  // The one that has taken over need not wait for this process to end.
+  // So that the coordinator that took over need not wait for this process to
+  // exit.
   if (!self->deposed_.ok()) co_await watched->channel->Close();
 }
 
 bool Roster::Core::IsDoubtful(const absl::Status& status,
                               MonotonicTime sent) const {
-  // A process that ends, or a network that stumbles, breaks connections; the
-  // next beat is refused if it has ended.
+  // An exiting process and a network problem both break connections; if the
+  // process has exited, the next beat is refused.
   if (absl::IsUnavailable(status)) return !IsRefusal(status);
-  // This process may have been stopped, and the answer be there.
+  // This process may have been suspended while the answer arrived.
   return absl::IsDeadlineExceeded(status) &&
          clock_.Now() - sent > options_.beat_timeout + options_.beat_interval;
 }
@@ -330,7 +334,7 @@ Roster::Core::Next Roster::Core::OnAnswer(const WatchedPtr& watched,
   }
   Changed();
   if (has_left) return Next::kForget;
-  // It has not been asked since this coordinator's claim rose.
+  // Call again at once if this coordinator's term rose after the call was made.
   return asked == coordinator_term() ? Next::kWait : Next::kCallAtOnce;
 }
 
@@ -349,7 +353,7 @@ void Roster::Core::Tell(const TaskEntry& entry) const {
 void Roster::Core::ClaimIfFree() {
   {
     const std::lock_guard lock(mutex_);
-    // What runs carries the term.
+    // A running job keeps its term, which its steps carry.
     if (started_ || !claim_.WantsTerm() || !Rival().empty()) return;
     for (const WatchedPtr& watched : tasks_) {
       if (watched->record.needed() && !watched->stance.asked) return;
@@ -411,7 +415,7 @@ Task<bool> Roster::Core::TurnAway(std::shared_ptr<Core> self,
   const Duration timeout = self->options_.beat_timeout;
   const absl::StatusOr<TaskReport> told =
       co_await SendNotice(self, watched, std::move(reason), timeout);
-  // One that cannot be told is not taken in either.
+  // A task that cannot be told is not accepted either.
   (void)told;
   co_return !self->ended_ && self->OnTurnedAway(watched);
 }
@@ -553,7 +557,7 @@ bool Roster::Core::CanBeginWithoutMissing(bool also_servers) const {
       const bool may = also_servers && options_.begin_without_servers;
       if (!may && !IsLeftOut(task)) return false;
     } else if (record.needed() && record.error().ok()) {
-      return false;  // it has answered, and may obey in a moment
+      return false;  // it answered, and may obey in a moment
     }
   }
   return worker;
@@ -645,8 +649,8 @@ Task<absl::StatusOr<TaskReport>> Roster::Core::SendNotice(
   notice.coordinator_term = self->coordinator_term();
   notice.reason = std::move(reason);
   absl::StatusOr<Reply> reply;
-  // Again, as a process that was paused finds out only now that its connections
-  // are closed, and one may be just coming up.
+  // Retry, because a process that was suspended learns only now that its
+  // connections are closed, and another may be just starting.
   const MonotonicTime deadline = self->clock_.Now() + timeout;
   const std::unique_ptr<Timer> timer = self->clock_.NewTimer(self->executor_);
   for (bool again = true; again;) {

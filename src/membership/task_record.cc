@@ -65,14 +65,14 @@ bool TaskRecord::OnError(const absl::Status& error, MonotonicTime now,
   entry_.error = std::string(error.message());
   silence_.Look(now);
   const bool gone = IsRefusal(error) || IsPermanent(error);
-  // One that never was there may be turned away, and one that is gone stays so
-  // when its machine goes too.
+  // A task that never answered may have been refused, and one that is
+  // unreachable stays so even if its machine fails later.
   if (!answers() && entry_.state != TaskState::kSilent) return false;
   if (gone) {
     logger.Warning("{} is unreachable: {}", entry_.task, Describe(error));
     SetState(TaskState::kUnreachable, now);
   } else if (answers()) {
-    // The message names it.
+    // The message names the task.
     logger.Warning("{}", entry_.error);
     SetState(TaskState::kSilent, now);
   }

@@ -1,5 +1,4 @@
-// What the coordinator knows of one task, and how what it hears of the task
-// changes that.
+// What the coordinator knows about one task, updated with every call.
 #pragma once
 
 #include <string>
@@ -13,39 +12,40 @@
 
 namespace capstan {
 
-// Whether an error says that somebody answers who is not the task, or will not
-// talk: calling again would not help.
+// Whether an error means that the wrong task answers or that the task refuses
+// to talk, so that calling again would not help.
 bool IsPermanent(const absl::Status& status);
 
 // Not thread-safe.
 class TaskRecord {
  public:
   // A task that has not been seen yet. `joined`: it was not in the job from the
-  // start, and may leave. It is called at least every `longest_beat`.
+  // start, and may leave. The task is called at least every `longest_beat`.
   TaskRecord(TaskId task, std::string address, bool joined,
              Duration longest_beat, MonotonicTime now);
 
-  // It answers. Returns whether its state, or its process, is another now.
+  // Call when the task answers. Returns whether its state or its process has
+  // changed.
   bool OnReport(TaskReport report, MonotonicTime now, const Logger& logger);
-  // It does not answer, or refuses. Returns whether its state is another now,
-  // or it is still silent.
+  // Call when the task does not answer, or refuses. Returns whether its state
+  // has changed, or it is still silent.
   bool OnError(const absl::Status& error, MonotonicTime now,
                const Logger& logger);
-  // A process says that it will be this task.
+  // Call when a process joins as this task.
   void OnJoin(MonotonicTime now) { silence_.Restart(now); }
 
   TaskId task() const { return task_; }
   const std::string& address() const { return entry_.address; }
-  // Whether it answers now.
+  // Whether the last call was answered.
   bool answers() const;
-  // Whether the start of the job waits for it: evaluators stand beside the
-  // training, and who joins comes when it comes.
+  // Whether the start of the job waits for this task: evaluators take no part
+  // in the training, and tasks that join may come at any time.
   bool needed() const;
-  // Whether it has joined, and has given no sign for longer than `patience`.
+  // Whether the task had joined and has been silent for longer than `patience`.
   bool HasLeft(Duration patience) const;
-  // The last one that came.
+  // The latest report.
   const TaskReport& report() const { return entry_.report; }
-  // Of the last call; OK if it was answered.
+  // The error of the last call; OK if it was answered.
   const absl::Status& error() const { return error_; }
   TaskEntry Entry(MonotonicTime now) const;
 
@@ -55,9 +55,9 @@ class TaskRecord {
   TaskId task_;
   bool joined_;
   absl::Status error_;
-  TaskEntry entry_;  // but for since_ms
+  TaskEntry entry_;  // except since_ms
   MonotonicTime since_;
-  AwakeTime silence_;  // since it answered, or joined
+  AwakeTime silence_;  // since the task answered or joined
 };
 
 }  // namespace capstan

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// Whatever they are: NaNs, too, may stay as they are.
+// Compares bits, so that an unchanged NaN counts as equal.
 bool SameBits(const torch::Tensor& a, const torch::Tensor& b) {
   return a.nbytes() == 0 ||
          std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
@@ -34,7 +34,7 @@ void BufferUpdates::FindAverages(const torch::nn::Module& module) {
     const auto* norm = dynamic_cast<const Norm*>(item.get());
     if (norm == nullptr || !norm->num_batches_tracked.defined()) continue;
     const c10::optional<double> momentum = norm->options.momentum();
-    // Others are not averages.
+    // With other momenta, the statistics are not averages.
     if (momentum && !(*momentum > 0 && *momentum <= 1)) continue;
     for (Buffer& buffer : buffers_) {
       if (!buffer.tensor.is_same(norm->running_mean) &&
@@ -66,8 +66,8 @@ void BufferUpdates::Begin() {
   const torch::NoGradGuard no_gradients;
   for (Buffer& buffer : buffers_) {
     if (!buffer.average) continue;
-    // So that forward computes the mean of this step's batches alone: how many
-    // there were before is known to the servers.
+    // So that forward computes the mean of this step's batches only: the
+    // servers know how many there were before.
     if (!buffer.average->momentum) buffer.average->counter.zero_();
     buffer.counted = buffer.average->counter.item<int64_t>();
   }
@@ -78,8 +78,8 @@ torch::Tensor BufferUpdates::Target(const Buffer& buffer) {
   const int64_t batches =
       buffer.average->counter.item<int64_t>() - buffer.counted;
   if (batches == 0 || !buffer.average->momentum) return buffer.tensor;
-  // after = kept * before + (1 - kept) * target. A layer that forward has used
-  // several times has their average as its target.
+  // after = kept * before + (1 - kept) * target. If forward used the layer
+  // several times, the target is the average of these uses.
   const double kept =
       std::pow(1 - *buffer.average->momentum, static_cast<double>(batches));
   return (buffer.tensor - kept * buffer.before) / (1 - kept);
@@ -95,7 +95,7 @@ void BufferUpdates::Send(WorkerContext& worker, uint32_t first,
   operands_.clear();
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const Buffer& buffer = buffers_[i];
-    // The mean of a round is one of all replicas' targets.
+    // The mean of a round is taken over the targets of all replicas.
     const bool always = sync && buffer.average;
     if (!always && SameBits(buffer.tensor, buffer.before)) continue;
     const torch::ScalarType type = buffer.tensor.scalar_type();
@@ -115,7 +115,7 @@ void BufferUpdates::Send(WorkerContext& worker, uint32_t first,
     }
     operands_.push_back(std::move(operand));
     kind->push_back({.copy = &copies[i], .gradient = ViewOf(operands_.back())});
-    // It has been written to; what is there is not what the servers have.
+    // Forward wrote to the buffer, so its value is not what the servers have.
     if (!refresh) copies[i].Forget();
   }
   constexpr std::array<Operation, kKinds> kOperations = {

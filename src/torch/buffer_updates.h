@@ -1,5 +1,5 @@
-// Sends what forward has made of a module's buffers. docs/decisions/031 says
-// why each kind goes by the rule that it does.
+// Sends the changes that forward made to a module's buffers. docs/decisions/031
+// explains the rule for each kind of buffer.
 #pragma once
 
 #include <torch/nn.h>
@@ -19,25 +19,25 @@ namespace capstan {
 // or Abandon.
 class BufferUpdates {
  public:
-  // Of `module`, which keeps them.
+  // `buffers` are those of `module`, which owns them.
   BufferUpdates(const torch::nn::Module& module,
                 std::vector<torch::Tensor> buffers);
 
-  // What the variable of a buffer is to be made with.
+  // The optimizer to create a buffer's variable with.
   std::optional<Optimizer> OptimizerOf(size_t buffer) const;
 
-  // Updates that a step reserves.
+  // The number of updates that a step reserves.
   uint32_t num_updates() const { return buffers_.empty() ? 0 : kKinds; }
 
-  // Forward is about to run.
+  // Call before forward.
   void Begin();
-  // Forward has run: sends what it has changed, as the updates from `first` on.
-  // `copies` are of the buffers, and get the values after it if `refresh` is
-  // set.
+  // Call after forward: sends what it changed, as the updates numbered from
+  // `first`. `copies` are those of the buffers; if `refresh` is set they get
+  // the values after the update.
   void Send(WorkerContext& worker, uint32_t first,
             std::span<VariableCopy> copies, const UpdateMode& mode,
             bool refresh);
-  // Waits for all updates. Throws what went wrong.
+  // Waits for all updates. Throws the error if one failed.
   void Finish();
   // Waits without throwing.
   void Abandon() noexcept;
@@ -46,25 +46,25 @@ class BufferUpdates {
   // By gradient, sum and assignment.
   static constexpr uint32_t kKinds = 3;
 
-  // A batch norm's statistics are moving averages.
+  // A moving average, as the statistics of a batch norm are.
   struct Average {
-    std::optional<double> momentum;  // none: the mean of all batches
-    torch::Tensor counter;           // of the batches
+    std::optional<double> momentum;  // nullopt: the mean of all batches
+    torch::Tensor counter;           // number of batches seen
   };
   struct Buffer {
     torch::Tensor tensor;
     std::optional<Average> average = {};
     torch::Tensor before = {};
-    int64_t counted = 0;  // by the counter, before
+    int64_t counted = 0;  // the counter's value before forward
   };
 
   template <typename Norm>
   void FindAverages(const torch::nn::Module& module);
-  // What the average has moved towards.
+  // The value that the average has moved towards.
   static torch::Tensor Target(const Buffer& buffer);
 
   std::vector<Buffer> buffers_;
-  // What is sent.
+  // The memory of the updates being sent.
   std::vector<torch::Tensor> operands_;
   std::vector<PendingCall> updates_;
 };

@@ -1,5 +1,5 @@
-// Types and shapes of libtorch's tensors, and ours.
-// Thread-safe: pure functions.
+// Conversions between libtorch's types and shapes and ours. Thread-safe: pure
+// functions.
 #pragma once
 
 #include <torch/types.h>
@@ -9,14 +9,15 @@
 namespace capstan {
 
 torch::ScalarType ScalarTypeOf(DType dtype);
-// Throws kInvalidArgument, naming it, for a type that we have not.
+// Throws kInvalidArgument, naming the type, if Capstan does not have it.
 DType DTypeOf(torch::ScalarType type);
-// f16 or bf16. A parameter of these that is trained is f32 on the servers.
+// Whether the type is f16 or bf16. Trained parameters of these types are f32 on
+// the servers.
 bool IsHalf(const torch::Tensor& tensor);
 
 Shape ShapeOf(const torch::Tensor& tensor);
 
-// A tensor that is contiguous and on the CPU, as a view.
+// A view of `tensor`, which must be contiguous and on the CPU.
 MutableTensorView ViewOf(const torch::Tensor& tensor);
 
 }  // namespace capstan

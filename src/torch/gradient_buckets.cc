@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Called when the gradient of a parameter is in it.
+// Called when a parameter's gradient has been stored in the parameter.
 class GradientBuckets::Hook : public torch::autograd::FunctionPostHook {
  public:
   Hook(GradientBuckets& buckets, size_t parameter)
@@ -31,7 +31,7 @@ GradientBuckets::GradientBuckets(std::vector<torch::Tensor> parameters,
                                  size_t bytes)
     : parameters_(std::move(parameters)), bucket_of_(parameters_.size()) {
   size_t filled = 0;
-  // Backward finds the gradients of the last layer first.
+  // Backward computes the gradients of the last layer first.
   for (size_t i = parameters_.size(); i-- > 0;) {
     if (buckets_.empty() || filled >= bytes) {
       buckets_.emplace_back();
@@ -63,7 +63,7 @@ void GradientBuckets::Begin(WorkerContext& worker, uint32_t first,
 }
 
 void GradientBuckets::Arrived(size_t parameter) {
-  // Somebody else's backward, such as one in forward.
+  // Not this step's backward, but another one, such as one inside forward.
   if (worker_ == nullptr) return;
   const size_t bucket = bucket_of_[parameter];
   if (--buckets_[bucket].missing == 0) Send(bucket);
@@ -82,7 +82,8 @@ void GradientBuckets::Take(Bucket& bucket, std::span<VariableCopy> copies,
                       "rows are on the servers, or a dense one");
     }
     bucket.gradients.push_back(gradient.contiguous());
-    // The next step's is stored as it is, instead of being added to this one.
+    // So that the next step's gradient is stored instead of being added to this
+    // one.
     gradient.reset();
     items.push_back(
         {.copy = &copies[i], .gradient = ViewOf(bucket.gradients.back())});

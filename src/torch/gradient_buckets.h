@@ -1,6 +1,6 @@
-// Sends the gradients of a module's parameters while backward still computes
-// others: parameters are put into buckets, from the last one on, and a bucket
-// goes when all its gradients are there.
+// Sends the gradients of a module's parameters while backward is still
+// computing others: parameters are put into buckets, starting from the last,
+// and a bucket is sent when all its gradients are ready.
 #pragma once
 
 #include <torch/types.h>
@@ -14,14 +14,14 @@
 
 namespace capstan {
 
-// Used by the thread of the step, which is also the one that backward calls
-// back on. A step begins with Begin and ends with Finish or Abandon; one that
-// sends its gradient as a whole has TakeAll between.
+// Used by the step's thread, on which backward also runs its callbacks. A step
+// begins with Begin and ends with Finish or Abandon; a step that sends its
+// gradient as a whole calls TakeAll in place of Begin and Flush.
 class GradientBuckets {
  public:
-  // The parameters and the copy of each. Buckets have at least `bytes` bytes,
-  // but the last one. Which bucket a parameter is in depends on the module
-  // alone: a step that is run again elsewhere must send the same updates.
+  // Every bucket but the last has at least `bytes` bytes. A parameter's bucket
+  // depends on the module only, because a step that is rerun elsewhere must
+  // send the same updates.
   GradientBuckets(std::vector<torch::Tensor> parameters, size_t bytes);
   ~GradientBuckets();
   GradientBuckets(const GradientBuckets&) = delete;
@@ -29,33 +29,35 @@ class GradientBuckets {
 
   uint32_t size() const { return static_cast<uint32_t>(buckets_.size()); }
 
-  // Backward is about to run. Buckets are the updates from `first` on; `copies`
-  // are of the parameters, and get the values after them if `refresh` is set.
+  // Call before backward. Buckets are the updates numbered from `first`;
+  // `copies` are those of the parameters, and if `refresh` is set they get the
+  // values after the updates.
   void Begin(WorkerContext& worker, uint32_t first,
              std::span<VariableCopy> copies, bool refresh);
-  // Backward has run: sends what is left. Parameters without a gradient have no
-  // part in the step.
+  // Call after backward: sends the remaining buckets. Parameters without a
+  // gradient are left out of the step.
   void Flush();
-  // Backward has run without Begin: all gradients, for the caller to send. What
-  // they are views of lasts until the next step, or Abandon.
+  // Call after a backward without Begin: returns all gradients, for the caller
+  // to send. The memory they view stays valid until the next step or Abandon.
   std::vector<CopyGradient> TakeAll(std::span<VariableCopy> copies);
-  // Waits for all updates. Throws what went wrong.
+  // Waits for all updates. Throws the error if one failed.
   void Finish();
-  // Waits without throwing: nobody wants this step's any more.
+  // Waits without throwing: the results of this step are no longer needed.
   void Abandon() noexcept;
 
  private:
   class Hook;
   struct Bucket {
-    std::vector<size_t> parameters;  // by their numbers
+    std::vector<size_t> parameters;  // indices into parameters_
     size_t missing = 0;
     bool sent = false;
     PendingCall update = {};
-    std::vector<torch::Tensor> gradients = {};  // what it sends
+    std::vector<torch::Tensor> gradients = {};  // the memory being sent
   };
 
   void Arrived(size_t parameter);
-  // Adds the gradients of a bucket, which it keeps, to `items`.
+  // Moves the gradients of a bucket's parameters into the bucket and adds views
+  // of them to `items`.
   void Take(Bucket& bucket, std::span<VariableCopy> copies,
             std::vector<CopyGradient>& items);
   void Send(size_t bucket);
@@ -63,10 +65,10 @@ class GradientBuckets {
   std::vector<torch::Tensor> parameters_;
   std::vector<size_t> bucket_of_;
   std::vector<Bucket> buckets_;
-  // Autograd keeps them weakly.
+  // Kept alive here, because autograd holds only weak references.
   std::vector<std::shared_ptr<void>> accumulators_;
 
-  // Of the step.
+  // The current step.
   WorkerContext* worker_ = nullptr;
   uint32_t first_ = 0;
   std::span<VariableCopy> copies_;

@@ -21,8 +21,8 @@ namespace F = torch::nn::functional;
   throw Error(ErrorCode::kInvalidArgument, text.str());
 }
 
-// Targets as floats in the shape of the predictions, which may have an axis of
-// size 1 more.
+// Targets as floats in the shape of the predictions, which may have one
+// additional axis of size 1.
 torch::Tensor Matched(const char* loss, const torch::Tensor& predictions,
                       const torch::Tensor& targets) {
   if (targets.numel() != predictions.numel() ||
@@ -47,10 +47,10 @@ torch::Tensor ClassNumbers(const torch::Tensor& predictions,
   return targets.to(torch::kInt64).reshape({-1});
 }
 
-// Of probabilities, as Keras does it.
+// Clips probabilities, as in Keras.
 constexpr double kEpsilon = 1e-7;
 
-// The logarithms of the probabilities of classes, which are in the last axis.
+// The logarithms of the class probabilities; classes are in the last axis.
 torch::Tensor LogsOf(const torch::Tensor& predictions, bool from_logits) {
   if (from_logits) return torch::log_softmax(predictions, -1);
   const torch::Tensor sums = predictions.sum(-1, /*keepdim=*/true);

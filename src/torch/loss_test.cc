@@ -14,7 +14,7 @@ using torch::tensor;
 double Mean(const Loss& loss, const torch::Tensor& predictions,
             const torch::Tensor& targets) {
   const double mean = MeanLoss(loss, predictions, targets, {}).item<double>();
-  // However it is computed.
+  // The same whichever way it is computed.
   const torch::Tensor each = LossOfEach(loss, predictions, targets, {});
   EXPECT_EQ(each.dim(), 1);
   EXPECT_EQ(each.size(0), predictions.size(0));
@@ -73,8 +73,8 @@ TEST(LossTest, CategoricalSparseOrNot) {
               expected, 1e-6);
 }
 
-// What Keras 3 gives for them: log(0.5 / 0.8) and log(1 / 4), and the gradient
-// of a normalised prediction, which is orthogonal to it.
+// The values of Keras 3: log(0.5 / 0.8) and log(1 / 4), and the gradient of a
+// normalised prediction, which is orthogonal to the prediction.
 TEST(LossTest, ProbabilitiesAreNormalised) {
   const torch::Tensor scores =
       torch::tensor({{0.1F, 0.5F, 0.2F}, {1.0F, 2.0F, 1.0F}});

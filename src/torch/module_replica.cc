@@ -13,8 +13,8 @@
 namespace capstan {
 namespace {
 
-// Small enough to leave while there is something left to compute, large enough
-// not to be many.
+// Small enough that buckets are sent while there is still something to compute,
+// large enough that there are not many.
 constexpr size_t kBucketBytes = 128 << 10;
 
 bool IsTrained(const torch::Tensor& tensor) {
@@ -32,8 +32,8 @@ void CheckParameter(const std::string& name, const torch::Tensor& tensor) {
                   "; parameters that are trained must be f32, f16 or bf16");
 }
 
-// One tensor may have two names, but if two have one memory, each update would
-// change what the other is the value of.
+// One tensor may have two names, but two tensors must not share memory: an
+// update of one would change the value of the other.
 void CheckMemory(const std::vector<Named<torch::Tensor>>& parameters) {
   std::map<const void*, std::string> names;
   for (const auto& [name, tensor] : parameters) {
@@ -47,7 +47,7 @@ void CheckMemory(const std::vector<Named<torch::Tensor>>& parameters) {
   }
 }
 
-// Values come into the memory as it is.
+// Values are received into the tensor's memory in row-major order.
 void MakeContiguous(const torch::Tensor& tensor) {
   if (!tensor.is_contiguous()) tensor.set_data(tensor.data().contiguous());
 }
@@ -62,7 +62,7 @@ std::vector<VariableCopy> CopiesOf(const std::vector<std::string>& names,
   return copies;
 }
 
-// What libtorch throws, without its list of frames.
+// Rethrows libtorch's errors as Error, without their backtraces.
 template <typename Function>
 void Translated(const Function& function) {
   try {
@@ -74,7 +74,7 @@ void Translated(const Function& function) {
 
 }  // namespace
 
-// Adds the time of its life to a counter.
+// Adds its lifetime to a counter, in ns.
 class ModuleReplica::Timer {
  public:
   explicit Timer(int64_t& counter) : counter_(counter) {}
@@ -145,7 +145,7 @@ std::vector<ModelVariable> ModuleReplica::Variables() {
     variable.spec.dtype = DTypeOf(masters_[i].scalar_type());
     variable.spec.non_finite = options_->non_finite;
     variable.spec.trainable = i < num_trained_;
-    // Such as a mask.
+    // A mask, for example.
     if (i >= num_trained_ && !torch::isfinite(tensors_[i]).all().item<bool>()) {
       variable.spec.non_finite = NonFinite::kAccept;
     }
@@ -195,7 +195,7 @@ void ModuleReplica::Pull(WorkerContext& worker,
 bool ModuleReplica::Fresh(const StepConfig& order) const {
   if (!std::holds_alternative<Async>(order.update)) return false;
   if (refreshed_ == Time() || order.call != call_) return false;
-  // As old as they are at most when a step that pulls for itself is done.
+  // No older than the values of a step that pulls are when it finishes.
   return std::chrono::steady_clock::now() - refreshed_ < step_time_;
 }
 
@@ -210,11 +210,11 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
   const int64_t read_ns = rows_.TakeReadNs();
   report.pull_ns += read_ns;
   report.compute_ns -= read_ns;
-  // With prefetch the updates of the batch before may still be under way: their
-  // memory is needed now.
+  // With prefetch, the previous batch's updates may still be in flight, and
+  // their memory is needed now.
   FinishUpdates(report);
-  // The same numbers each time that the step is run, whatever order backward
-  // goes in.
+  // The same numbers in every run of the step, regardless of the order in which
+  // backward computes gradients.
   const uint32_t first = worker.ReserveUpdates(
       buckets_->size() + rows_.num_updates() + buffers_->num_updates());
   rows_.ExpectGradients(first + buckets_->size(), clips_);
@@ -224,8 +224,8 @@ void ModuleReplica::TrainBatch(WorkerContext& worker, const TrainMode& mode,
                  mode.update, refresh);
   loss.backward();
   if (clips_) {
-    // The client clips it, as one update: what it is scaled by depends on all
-    // of it.
+    // The client clips the gradient as one update, because the scale depends on
+    // all of it.
     const std::vector<CopyGradient> gradients = buckets_->TakeAll(copies_);
     const std::vector<RowGradient> rows = rows_.TakeAll();
     whole_update_ = worker.StartGradients(first, gradients, rows, refresh);
@@ -245,7 +245,7 @@ void ModuleReplica::FinishUpdates(StepReport& report) {
     buffers_->Finish();
     rows_.Finish();
   } catch (const Error& error) {
-    // What is refused in a gradient then comes from here.
+    // If the loss is not finite, it is the cause of the refused gradient.
     if (error.code() != ErrorCode::kInvalidArgument || std::isfinite(loss_)) {
       throw;
     }
@@ -286,7 +286,8 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
                         const Batches& batches, bool current,
                         StepReport& report) {
   Prepare(worker, true);
-  // Others read under a bound, or with their round: not what came by the way.
+  // In the other modes, reads obey a staleness bound or belong to a round, so
+  // values that came with an update cannot be used.
   const bool async = std::holds_alternative<Async>(mode.update);
   if (mode.prefetch && ahead_.empty()) {
     for (const torch::Tensor& master : masters_) {
@@ -296,14 +297,14 @@ void ModuleReplica::Run(WorkerContext& worker, const TrainMode& mode,
   }
   try {
     PendingCall ahead;
-    // Values come while the first batch is made.
+    // Pull values while the first batch is being prepared.
     std::optional<PendingCall> first;
     PendingCall clips;
     if (!current) first = StartPull(worker, copies_);
     if (!knows_clips_) clips = worker.StartFindGlobalClip(updated_, clips_);
     while (batches.more()) {
       const Time start = std::chrono::steady_clock::now();
-      // Those of the batch before bring its values.
+      // The previous batch's updates bring the values of this one.
       if (!mode.prefetch) FinishUpdates(report);
       if (!current) Pull(worker, first, report);
       clips.Wait();
@@ -370,7 +371,7 @@ double ModuleReplica::RunSteps(
   batches.loss = [&] { return computed = loss(*module_.module); };
   batches.done = [&] { value = computed.item<double>(); };
   StepReport report;
-  // Who knows what the loop has set meanwhile, or made anew.
+  // The custom loop may have changed or recreated variables meanwhile.
   knows_clips_ = false;
   Run(worker, mode, batches, false, report);
   return value;

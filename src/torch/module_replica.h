@@ -1,11 +1,11 @@
 // A torch::nn::Module as a model: its parameters are copies of variables, its
 // gradients updates of them.
 //
-// In a step of asynchronous training the values that come back with the
-// updates are those of the next step, so that there is one exchange for each
-// parameter and step and not two. They come while backward still runs, into the
-// parameters' own memory: by the time that a parameter has its gradient,
-// nothing that leads to the gradient is still to be computed.
+// In asynchronous training, the replies to the updates bring the values for the
+// next step, so each step needs one exchange per parameter rather than two.
+// They arrive while backward is still running, in the parameters' own memory.
+// This is safe because once a parameter has its gradient, backward no longer
+// reads the parameter.
 #pragma once
 
 #include <chrono>
@@ -26,9 +26,9 @@ namespace capstan {
 
 class ModuleReplica : public ModelReplica {
  public:
-  // Throws kInvalidArgument for a module that cannot be trained so: one with
-  // parameters of a type that has no gradients here, or with two in the same
-  // memory.
+  // Throws kInvalidArgument for a module that cannot be trained this way: one
+  // with parameters of a type without gradient support, or with two parameters
+  // in the same memory.
   ModuleReplica(std::string model, TorchModule module,
                 std::shared_ptr<const TorchOptions> options);
   ~ModuleReplica() override;
@@ -46,8 +46,8 @@ class ModuleReplica : public ModelReplica {
                const NextBatch& next,
                const std::function<void(Tensor)>& give) override;
 
-  // Steps of a custom loop, as long as there is `more`: `loss` computes what
-  // backward starts from. Returns the last one's value.
+  // Runs steps of a custom loop while `more` returns true; `loss` computes the
+  // loss for backward. Returns the last loss.
   double RunSteps(WorkerContext& worker, const TrainMode& mode,
                   const std::function<bool()>& more,
                   const std::function<torch::Tensor(torch::nn::Module&)>& loss);
@@ -55,50 +55,51 @@ class ModuleReplica : public ModelReplica {
  private:
   using Time = std::chrono::steady_clock::time_point;
   class Timer;
-  // What is done for each batch: `more` gets it ready, or says that there is
-  // none; `loss` computes its loss; `done` is called while updates are on their
-  // way.
+  // What to do for each batch: `more` prepares it or returns false if there is
+  // none; `loss` computes its loss; `done` is called while its updates are in
+  // flight.
   struct Batches {
     std::function<bool()> more;
     std::function<torch::Tensor()> loss;
     std::function<void()> done;
   };
 
-  // Trains on all batches. `current` says that the values which came with the
-  // last updates will do.
+  // Trains on all batches. `current`: the values that came with the last
+  // updates are fresh enough to use.
   void Run(WorkerContext& worker, const TrainMode& mode, const Batches& batches,
            bool current, StepReport& report);
 
   // Brings all copies up to date.
   void Pull(WorkerContext& worker, StepReport& report);
-  // The same by a pull that has begun, if there is one; then there is none.
+  // Like Pull above, but uses the pull already begun, if any, and resets
+  // `begun`.
   void Pull(WorkerContext& worker, std::optional<PendingCall>& begun,
             StepReport& report);
   PendingCall StartPull(WorkerContext& worker, std::vector<VariableCopy>& of);
-  // Whether that is so: they are young, and of this call of Fit.
+  // Whether the values are fresh enough: recent, and from this call of Fit.
   bool Fresh(const StepConfig& order) const;
   void TrainBatch(WorkerContext& worker, const TrainMode& mode,
                   const Batches& batches, StepReport& report);
-  // Waits for what the last batch has sent.
+  // Waits for the updates of the last batch.
   void FinishUpdates(StepReport& report);
   void Abandon() noexcept;
-  // Begins a call: as many threads as the worker says, train or eval.
+  // Prepares a call: sets the worker's number of threads and train or eval
+  // mode.
   void Prepare(WorkerContext& worker, bool train);
-  // Lets the tensors have the values that were read ahead.
+  // Gives the tensors the values that were read ahead.
   void SwapAhead();
-  // Rounds the values of those that are not f32, when newer ones have come.
+  // Copies new f32 values, rounded, into the f16 and bf16 parameters.
   void RoundMasters();
 
   const std::string model_;
   const TorchModule module_;
   const std::shared_ptr<const TorchOptions> options_;
 
-  // Variables, in this order: parameters that are trained, buffers, other
-  // parameters.
+  // The variables in this order: trained parameters, buffers, other parameters.
   std::vector<std::string> names_;
   std::vector<torch::Tensor> tensors_;
-  // Where the values of each come: the tensor itself, or for a parameter of f16
-  // or bf16 its f32 master, of which it is the rounded form.
+  // Where the values of each are received: the tensor itself or, for an f16 or
+  // bf16 parameter, its f32 master, of which the parameter is a rounded copy.
   std::vector<torch::Tensor> masters_;
   size_t num_trained_ = 0;
   size_t num_buffers_ = 0;
@@ -106,9 +107,9 @@ class ModuleReplica : public ModelReplica {
   std::unique_ptr<GradientBuckets> buckets_;
   std::unique_ptr<BufferUpdates> buffers_;
   RowSource rows_;
-  // The names of the variables that get gradients, embeddings included, and
-  // whether one of them is clipped by the norm of the whole gradient, if that
-  // is known. Then the gradient is sent as one update.
+  // The names of the variables that get gradients, including embeddings, and
+  // (if knows_clips_) whether one of them is clipped by the norm of the whole
+  // gradient, in which case the gradient is sent as one update.
   std::vector<std::string> updated_;
   bool clips_ = false;
   bool knows_clips_ = false;
@@ -121,13 +122,13 @@ class ModuleReplica : public ModelReplica {
   // The loss of the batch whose updates were sent last.
   double loss_ = 0;
 
-  // What UseThreads was last told.
+  // The last argument of UseThreads.
   int threads_ = 0;
 
-  // Of which call of Fit they are.
+  // The call of Fit that the values are from.
   uint64_t call_ = 0;
-  // When the newest values came, and how long the step before took; zero:
-  // there are none.
+  // When the newest values arrived (zero: there are none), and how long the
+  // last step took.
   Time refreshed_{};
   std::chrono::steady_clock::duration step_time_{};
 };

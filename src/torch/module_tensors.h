@@ -17,15 +17,15 @@ struct Named {
   T value;
 };
 
-// Parameters and buffers. One that has several names, as tied weights have, is
-// there once, by the first of them.
+// Parameters and buffers. A tensor with several names, as tied weights have, is
+// listed once, under its first name.
 struct ModuleTensors {
   std::vector<Named<torch::Tensor>> parameters;
   std::vector<Named<torch::Tensor>> buffers;
 };
 ModuleTensors TensorsOf(const torch::nn::Module& module);
 
-// Embeddings whose rows are on the servers; in the same way.
+// Embeddings whose rows are on the servers, each listed once in the same way.
 std::vector<Named<EmbeddingImpl*>> EmbeddingsOf(
     const torch::nn::Module& module);
 

@@ -1,4 +1,4 @@
-// The values of a model, into a module of libtorch's and back.
+// Copies the values of a model into a libtorch module and back.
 #include <string>
 #include <utility>
 #include <vector>

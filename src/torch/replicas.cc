@@ -12,7 +12,7 @@ struct ReplicasBase::Impl {
   const std::function<TorchModule()> make;
 
   std::mutex mutex = {};
-  // Those that no step has. Guarded by mutex.
+  // Not in use by a step. Guarded by mutex.
   std::vector<std::unique_ptr<ModuleReplica>> free = {};
 };
 
@@ -37,7 +37,8 @@ double ReplicasBase::RunOn(
     replica = std::make_unique<ModuleReplica>(
         impl_->model, impl_->make(), std::make_shared<const TorchOptions>());
   }
-  // Not given back if the step throws: the next one begins with a new one.
+  // Not returned if the step throws: the next step then starts with a new
+  // replica.
   const double value = replica->RunSteps(worker, mode, more, loss);
   const std::lock_guard lock(impl_->mutex);
   impl_->free.push_back(std::move(replica));

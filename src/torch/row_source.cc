@@ -59,8 +59,8 @@ uint32_t RowSource::num_updates() const {
 
 void RowSource::ExpectGradients(uint32_t first, bool hold) {
   hold_ = hold;
-  // Each table has its number, whether it is used or not: a step that is run
-  // again must find the same ones.
+  // Number all tables, whether they are used or not: a step that is rerun must
+  // get the same numbers.
   for (Table& table : tables_) {
     table.number = first++;
     table.missing = table.lookups.size();

@@ -13,45 +13,46 @@
 
 namespace capstan {
 
-// Used by the thread of the step. Lives as long as the replica. For each batch:
-// Begin, Read by the module, ExpectGradients, backward, Flush or TakeAll;
-// Finish before the next ExpectGradients; Abandon at the end of all.
+// Used by the step's thread. Lives as long as the replica. For each batch:
+// Begin, Read by the module, ExpectGradients, backward, then Flush or TakeAll.
+// Finish must precede the next ExpectGradients; call Abandon at the very end.
 class RowSource {
  public:
-  // Makes `embedding` read from here, as the variable of that name.
+  // Makes `embedding` read the rows of `variable` from here.
   void Add(EmbeddingImpl* embedding, std::string variable);
   bool empty() const { return tables_.empty(); }
 
-  // A step begins; with `train`, gradients will be wanted.
+  // Begins a step; with `train`, gradients will be needed.
   void Begin(WorkerContext& worker, bool train);
 
-  // The rows of `ids`, flat, as a tensor of [ids, dim] that wants a gradient.
+  // The rows of `ids`, flattened, as a tensor of shape [ids, dim] that requires
+  // a gradient.
   torch::Tensor Read(const EmbeddingImpl& embedding, const torch::Tensor& ids);
 
-  // How many updates the gradients of what was read are.
+  // The number of updates for the gradients of the rows read.
   uint32_t num_updates() const;
-  // They are numbered from `first` on. Each is sent as soon as backward has
-  // found all gradients of its table, unless they are held for TakeAll.
+  // Numbers the updates from `first`. Each is sent as soon as backward has
+  // computed all gradients of its table, or held for TakeAll if `hold` is set.
   void ExpectGradients(uint32_t first, bool hold);
 
-  // Backward has run: sends what is left. What was read and has no gradient has
-  // no part in the batch.
+  // Call after backward: sends the remaining gradients. Rows that were read but
+  // have no gradient are left out of the batch.
   void Flush();
-  // Backward has run, and all gradients were held: for the caller to send. What
-  // they are views of lasts until Finish or Abandon.
+  // Call after backward if gradients are held: returns them for the caller to
+  // send. The memory they view stays valid until Finish or Abandon.
   std::vector<RowGradient> TakeAll();
-  // Waits for the gradients to be applied. Throws what went wrong.
+  // Waits for the gradients to be applied. Throws the error if one failed.
   void Finish();
-  // Waits without throwing, and reads no more.
+  // Waits without throwing, and stops reading.
   void Abandon() noexcept;
 
-  // Time spent waiting in Read since the last call.
+  // Time spent waiting in Read since the last TakeReadNs.
   int64_t TakeReadNs();
 
  private:
   struct Lookup {
     torch::Tensor ids;   // i64, flat, contiguous
-    torch::Tensor rows;  // the leaf
+    torch::Tensor rows;  // autograd leaf
     torch::Tensor gradient;
   };
   struct Table {
@@ -61,20 +62,20 @@ class RowSource {
     size_t missing = 0;                // gradients
     uint32_t number = 0;
     PendingCall update = {};
-    // What the update sends.
+    // The memory being sent by the update.
     torch::Tensor ids = {};
     torch::Tensor gradient = {};
   };
 
   Table& TableOf(const EmbeddingImpl& embedding);
-  // Forgets the lookups of a table that have no gradient.
+  // Drops the lookups of a table that have no gradient.
   static void DropUnused(Table& table);
-  // Puts together what those of a table have found.
+  // Combines the gradients of a table's lookups.
   static RowGradient Combine(Table& table);
   void Send(Table& table);
 
-  // In the order of the module, the same in all replicas; a deque, as there are
-  // references to them.
+  // In the order of the module, which is the same in all replicas; a deque, to
+  // keep references valid.
   std::deque<Table> tables_;
   WorkerContext* worker_ = nullptr;
   bool train_ = false;

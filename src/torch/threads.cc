@@ -7,8 +7,8 @@ namespace capstan {
 
 void UseThreads(int threads) {
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
-  // Debian's OpenBLAS has threads of its own, of which libtorch knows nothing.
-  // By name, as the program may have been linked to another BLAS.
+  // Debian's OpenBLAS has its own threads, unknown to libtorch. Look the
+  // functions up by name, because the program may be linked to another BLAS.
   using Get = int (*)();
   using Set = void (*)(int);
   const auto get =

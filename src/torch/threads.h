@@ -1,10 +1,10 @@
-// How many threads libtorch and its BLAS compute with.
+// The number of threads that libtorch and its BLAS compute with.
 #pragma once
 
 namespace capstan {
 
-// For the whole process, from now on. Looks up names, so not for every step.
-// Thread-safe.
+// Applies to the whole process from now on. Slow (looks up symbols), so do not
+// call it in every step. Thread-safe.
 void UseThreads(int threads);
 
 }  // namespace capstan

@@ -7,8 +7,8 @@
 namespace capstan {
 namespace {
 
-// The class of each example: its number, or the place of the largest element
-// of a one-hot target.
+// The class of each example: the target itself, or the index of the largest
+// element of a one-hot target.
 torch::Tensor ClassesOf(const torch::Tensor& targets) {
   if (targets.dim() > 1 && targets.numel() != targets.size(0)) {
     return targets.argmax(1);
@@ -47,7 +47,7 @@ WeightedLoss ComputeLoss(const StepConfig& order, const torch::Tensor& output,
                          const Tensor& target, const Example& batch,
                          const std::map<std::string, LossFunction>& custom) {
   const torch::Tensor targets = ToTorch(target);
-  // Losses of f16 and bf16 would be off by a percent, or overflow.
+  // Computed in f16 or bf16, losses would be off by a percent or overflow.
   const torch::Tensor predictions =
       IsHalf(output) ? output.to(torch::kFloat32) : output;
   if (targets.dim() == 0 || predictions.dim() == 0 ||

@@ -1,4 +1,4 @@
-// The loss of a batch with the weights of its examples.
+// The loss of a batch with weighted examples.
 #pragma once
 
 #include <torch/types.h>
@@ -18,14 +18,15 @@ struct WeightedLoss {
   torch::Tensor weights;  // one for each example; undefined: all are 1
 };
 
-// The mean of the examples' losses, each times its weight: that of its class
-// times that in the batch. Throws kInvalidArgument for weights that do not fit.
+// The mean of the examples' losses, each multiplied by the weight of its class
+// and by its weight in the batch. Throws kInvalidArgument for weights that do
+// not fit.
 WeightedLoss ComputeLoss(const StepConfig& order,
                          const torch::Tensor& predictions, const Tensor& target,
                          const Example& batch,
                          const std::map<std::string, LossFunction>& custom);
 
-// Counts a batch: its examples, its loss, and what the metrics say.
+// Adds a batch to the report: its examples, loss and metrics.
 void AddToReport(const WeightedLoss& loss, const torch::Tensor& predictions,
                  const Tensor& target,
                  std::span<const std::unique_ptr<MetricState>> metrics,

@@ -40,7 +40,7 @@ std::vector<ModelVariable> CompleteVariables(
     VariableSpec& spec = variable.spec;
     if (spec.trainable && !spec.optimizer) spec.optimizer = options.optimizer;
     if (spec.optimizer) spec.update = options.update;
-    // All of it is about to be assigned.
+    // The whole variable is about to be assigned.
     if (variable.initial) spec.initializer = Unset{};
   }
   return variables;

@@ -1,4 +1,4 @@
-// The variables of a model, made on the servers.
+// Creates the variables of a model on the servers.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace capstan {
 
-// `variables` as they are to be made: with the trainer's optimizer where they
-// have none, and its mode of updating. Throws kInvalidArgument, naming the
-// variable, for one whose name does not begin with "<model>/" or whose initial
-// value is of another shape or type.
+// `variables`, ready to be created: with the trainer's update mode and, if they
+// have none, its optimizer. Throws kInvalidArgument, naming the variable, if a
+// name does not begin with "<model>/" or an initial value has the wrong shape
+// or type.
 std::vector<ModelVariable> CompleteVariables(
     std::vector<ModelVariable> variables, const std::string& model,
     const TrainerOptions& options);
 
-// Makes them and the i64 `iterations`, with their initial values; all or none.
-// Throws kAlreadyExists, saying what to do, if the model has them already, and
-// as ClusterCoordinator::CreateVariables.
+// Creates them and the i64 `iterations`, with their initial values; all or
+// none. Throws kAlreadyExists, saying what to do, if the model already has
+// them, and what ClusterCoordinator::CreateVariables throws.
 void CreateModelVariables(ClusterCoordinator& coordinator,
                           const std::vector<ModelVariable>& variables,
                           const std::string& iterations,

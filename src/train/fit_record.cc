@@ -14,12 +14,12 @@ namespace {
 using Json = nlohmann::json;
 constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
 
-// Throws kDataLoss, naming the field, unless it is a whole number from `least`
-// on that a T can hold.
+// Throws kDataLoss, naming the field, unless it is an integer of at least
+// `least` that fits in a T.
 template <typename T>
 T WholeOf(const Json& json, const char* name, T least = 0) {
   const Json& field = json.at(name);
-  // What is negative is not unsigned to the library, and 1.5 no integer.
+  // To the library, a negative number is not unsigned, and neither is 1.5.
   const bool fits =
       field.is_number_unsigned() &&
       field.get<std::uint64_t>() <=
@@ -32,7 +32,7 @@ T WholeOf(const Json& json, const char* name, T least = 0) {
                            ", not a whole number from ", least, " on"));
 }
 
-// What no training can have been at; empty if it makes sense.
+// What is inconsistent in the record; empty if nothing is.
 std::string FindNonsense(const FitRecord& record) {
   const auto batch = static_cast<std::uint64_t>(record.batch);
   const std::uint64_t counted = record.report.batches;
@@ -53,7 +53,7 @@ std::string FindNonsense(const FitRecord& record) {
   return {};
 }
 
-// JSON has no name for what is no number.
+// JSON cannot represent NaN; it is written as null.
 double NumberOf(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN()
                         : json.get<double>();
@@ -61,7 +61,7 @@ double NumberOf(const Json& json) {
 
 Json ToJson(const StepReport& report) {
   Json states = Json::array();
-  // Between two epochs there is nothing in them.
+  // Between two epochs the states are empty.
   if (report.batches > 0) states = report.metric_states;
   if (states.dump().size() > kMostStatesText) states = Json::array();
   return {
@@ -92,7 +92,7 @@ StepReport ReportOf(const Json& json) {
   return report;
 }
 
-// What it takes up in the job's record, where it is text in text: quotes are
+// The size in the job's record, in which the JSON is a string, so quotes are
 // escaped.
 size_t SizeInRecord(const Json& json) {
   const std::string text = json.dump(-1, ' ', false, kReplace);
@@ -100,7 +100,7 @@ size_t SizeInRecord(const Json& json) {
          static_cast<size_t>(std::count(text.begin(), text.end(), '"'));
 }
 
-// The newest rows, as many as there is room for.
+// The newest rows that fit into `room`.
 Json ToJson(const History& history, size_t& room) {
   Json rows = Json::array();
   for (size_t i = history.epochs().size(); i-- > 0;) {
@@ -117,7 +117,7 @@ Json ToJson(const History& history, size_t& room) {
   return rows;
 }
 
-// What one call of `past` takes up, without its rows.
+// The size of one call in `past`, without its rows, in bytes.
 constexpr size_t kCallText = 26;
 
 void CheckCallbacks(const FitRecord& record) {
@@ -202,7 +202,7 @@ FitRecord DecodeFitRecord(std::string_view text) {
     record.iterations = WholeOf<std::int64_t>(json, "iterations");
     record.report = ReportOf(json.at("report"));
     record.history = HistoryOf(json.at("history"));
-    // Records of 0.1 have no more than that.
+    // Records of 0.1 lack the fields that are optional from here on.
     record.stopped = json.value("stopped", false);
     record.epochs =
         json.contains("epochs") ? WholeOf<int>(json, "epochs") : record.epoch;

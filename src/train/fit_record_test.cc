@@ -52,14 +52,15 @@ TEST(FitRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.callbacks, record.callbacks);
 }
 
-// It is text in text there: quotes are escaped.
+// The size in the job's record, in which the text is a string, so quotes are
+// escaped.
 size_t SizeInJob(const std::string& text) {
   JobRecord job;
   job.parts[""] = text;
   return EncodeJobRecord(job).size();
 }
 
-// A long training with many metrics must not grow out of what servers take.
+// A long training with many metrics must not exceed what servers accept.
 TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
   FitRecord record;
   Logs logs;
@@ -80,7 +81,7 @@ TEST(FitRecordTest, IsNeverTooLargeForTheServers) {
   EXPECT_EQ(read.history.epochs().front() + 1, read.history.epochs()[1]);
 }
 
-// However often Fit is called.
+// No matter how often Fit is called.
 TEST(FitRecordTest, DoesNotGrowWithTheNumberOfCalls) {
   FitRecord record;
   record.history.Add(0, {{"loss", 1.0 / 3}});
@@ -94,11 +95,11 @@ TEST(FitRecordTest, DoesNotGrowWithTheNumberOfCalls) {
   }
   for (const size_t size : sizes) EXPECT_LT(size, kMostHistoryText + 1'000);
   const FitRecord read = DecodeFitRecord(EncodeFitRecord(record));
-  // The newest of them, without a gap.
+  // The newest calls, without a gap.
   ASSERT_GT(read.past.size(), 100u);
   EXPECT_EQ(read.past.rbegin()->first, 40'000u);
   EXPECT_EQ(read.past.begin()->first, 40'001 - read.past.size());
-  // And in a pinch none.
+  // And none if space is tight.
   EXPECT_LT(FitRecordPart(record).spare->size(), 1'000u);
 }
 

@@ -6,10 +6,9 @@
 
 namespace capstan {
 
-// Such that it reads back as the same number; "null" for what JSON has no
-// number for.
+// Reads back as the same number; "null" for values that JSON cannot represent.
 std::string JsonNumber(double value);
-// With its quotes.
+// Quoted and escaped.
 std::string JsonString(std::string_view text);
 
 }  // namespace capstan

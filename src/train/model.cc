@@ -25,7 +25,8 @@ void Check(const ModelDefinition& definition) {
   }
 }
 
-// A pipeline of very many operations must not fill the record of a training.
+// The description of a pipeline with many operations must not fill up the
+// record of a training.
 std::string Shortened(std::string text) {
   constexpr size_t kMost = 200;
   if (text.size() <= kMost) return text;
@@ -41,7 +42,8 @@ DataCount Count(const LazyTable& table) {
     count.size = elements.size();
     count.description = Shortened(elements.Describe());
   } catch (const Error& error) {
-    // An operation that needs the order; anything else is a failure.
+    // The dataset has an operation that needs the order, so it cannot be read
+    // by number; any other error is a failure.
     if (error.code() != ErrorCode::kFailedPrecondition) throw;
     count.obstacle = error.message();
     count.infinite = table.dataset().Cardinality() == Dataset::kInfinite;

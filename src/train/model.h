@@ -1,4 +1,4 @@
-// What was registered for a model.
+// The functions and resources registered for a model.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace capstan {
 
 // How many elements a dataset has.
 struct DataCount {
-  // Of a dataset that can be read by number.
+  // Set if the dataset can be read by number.
   std::optional<std::int64_t> size = {};
-  // And what its numbers stand for (ExampleTable), in a few words.
+  // If so, what its numbers stand for (ExampleTable), in a few words.
   std::string description = {};
-  // Else, why it cannot, and whether it is known to have no end.
+  // If not, why not, and whether it is known to be infinite.
   std::string obstacle = {};
   bool infinite = false;
 };
@@ -30,7 +30,8 @@ struct Type<DataCount> {
   static DataCount Read(ValueReader& reader);
 };
 
-// Which part of a dataset a function reads, from its first element on.
+// The part of a dataset that a function reads: every `shards`-th element,
+// starting from `shard`.
 struct DataShard {
   std::int64_t shard = 0;
   std::int64_t shards = 1;
@@ -53,7 +54,7 @@ struct Model::Impl {
   std::shared_ptr<const ModelDefinition> definition;
   Resource<ReplicaPool> replicas;
   Function<StepReport, Pool, Batches, std::uint64_t, Order> train;
-  // With the seed of shuffles that have none, as evaluate_range.
+  // The integer is the seed of shuffles that have none; also in evaluate_range.
   Function<StepReport, Pool, Table, DataRange, std::uint64_t, Order>
       train_range;
   Function<StepReport, Pool, Table, DataShard, Order> evaluate;

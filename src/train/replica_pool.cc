@@ -24,7 +24,7 @@ void ReplicaPool::Lease::GiveBack() && {
 ReplicaPool::Lease ReplicaPool::Take(const std::string& order) {
   std::unique_ptr<Lease::Member> member;
   {
-    // The one that was used last: its memory is warm, its values are new.
+    // Take the one used last: its memory is warm and its values are recent.
     const std::lock_guard lock(mutex_);
     if (!free_.empty()) {
       member = std::move(free_.back());

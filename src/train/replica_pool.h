@@ -1,4 +1,4 @@
-// The replicas of a model in one worker: as many as have been used at once.
+// The replicas of a model in one worker: as many as were ever in use at once.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class ReplicaPool {
   ReplicaPool(const ReplicaPool&) = delete;
   ReplicaPool& operator=(const ReplicaPool&) = delete;
 
-  // A replica for one step, with what the step is to do. One that is not given
-  // back, as after an exception, is destroyed.
+  // A replica for one step, with the order of what the step must do. A replica
+  // that is not returned to the pool, as after an exception, is destroyed.
   class Lease {
    public:
     ModelReplica& replica() const { return *member_->replica; }
@@ -44,9 +44,9 @@ class ReplicaPool {
     std::unique_ptr<Member> member_;
   };
 
-  // With metrics that have seen nothing. Throws what making a replica or a
-  // metric throws, and kInvalidArgument for a text that is no order. The pool
-  // must outlive the lease.
+  // The metrics start empty. Throws what making a replica or a metric throws,
+  // and kInvalidArgument if `order` is malformed. The pool must outlive the
+  // lease.
   Lease Take(const std::string& order);
 
  private:

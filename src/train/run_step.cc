@@ -8,8 +8,8 @@
 namespace capstan {
 namespace {
 
-// `next`, its time added to `total_ns`; stops between batches when the step is
-// cancelled.
+// Wraps `next`: adds its time to `total_ns`, and stops between batches when the
+// step is cancelled.
 NextBatch Timed(WorkerContext& worker, const NextBatch& next,
                 std::int64_t& total_ns) {
   return [&worker, &next, &total_ns, clock = RealClock()] {

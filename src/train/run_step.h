@@ -1,4 +1,4 @@
-// What the functions of a model do on a worker.
+// What a model's functions do on a worker.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace capstan {
 
-// The elements [begin, end) of a table; `seed` is that of shuffles which have
-// none of their own.
+// The elements [begin, end) of a table; `seed` is for shuffles that have none
+// of their own.
 NextBatch ReadRange(ExampleTable table, const DataRange& range,
                     std::uint64_t seed);
-// Up to `batches` of what the workers' steps share; `ended` says afterwards
-// whether there were fewer. Both must outlive it.
+// Up to `batches` batches of an iterator that the worker's steps share; sets
+// `ended` if there were fewer. `iterator` and `ended` must outlive the result.
 NextBatch ReadShared(Iterator<Example>& iterator, std::uint64_t batches,
                      bool& ended);
-// Of the first `limit` elements every `shards`-th, from `shard` on.
+// Every `shards`-th of the first `limit` elements, starting from `shard`.
 NextBatch ReadShard(const Dataset& data, std::int64_t shard,
                     std::int64_t shards, std::int64_t limit);
 
-// Each takes a replica of the pool for as long as it runs. What the replica or
-// the data throws passes through.
+// Each leases a replica from the pool while it runs. Exceptions of the replica
+// or the data propagate.
 StepReport TrainOn(WorkerContext& worker, ReplicaPool& pool,
                    const std::string& order, const NextBatch& next);
 StepReport EvaluateOn(WorkerContext& worker, ReplicaPool& pool,

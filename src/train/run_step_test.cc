@@ -53,7 +53,7 @@ TEST(RunStepTest, ShardsAreAllOfItOnce) {
   EXPECT_THAT(AllOf(ReadShard(data, 1, 3, 100)), ElementsAre(1, 4));
   EXPECT_THAT(AllOf(ReadShard(data, 2, 3, 100)), ElementsAre(2, 5));
   EXPECT_THAT(AllOf(ReadShard(data, 0, 3, 4)), ElementsAre(0, 3));
-  // Of data without an end.
+  // From infinite data.
   EXPECT_THAT(AllOf(ReadShard(data.Repeat(), 1, 4, 10)), ElementsAre(1, 5, 2));
 }
 

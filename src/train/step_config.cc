@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// The fields of each alternative, in the order in which they are written.
+// The fields of each alternative, in encoding order.
 auto Fields(MeanSquaredError&) { return std::tie(); }
 auto Fields(BinaryCrossentropy& loss) { return std::tie(loss.from_logits); }
 auto Fields(CategoricalCrossentropy& loss) {

@@ -1,4 +1,4 @@
-// A StepConfig as text, to be an argument of a function.
+// A StepConfig as text, to be passed as the argument of a function.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace capstan {
 
-// Equal orders give equal texts.
+// Equal configs give equal texts.
 std::string EncodeOrder(const StepConfig& order);
-// Throws kInvalidArgument for a text that is no order.
+// Throws kInvalidArgument for malformed text.
 StepConfig DecodeOrder(std::string_view text);
 
 }  // namespace capstan

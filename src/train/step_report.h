@@ -1,4 +1,4 @@
-// Adding up what steps report.
+// Adds up the reports of steps.
 #pragma once
 
 #include <memory>
@@ -8,17 +8,18 @@
 
 namespace capstan {
 
-// Adds the numbers of `more`, and its metrics to `metrics`, which are as many.
-// Throws kInvalidArgument if they do not fit.
+// Adds the numbers of `more` to `sum`, and its metric states to `metrics`, of
+// which there must be equally many. Throws kInvalidArgument if they do not
+// match.
 void AddReport(StepReport& sum,
                std::span<const std::unique_ptr<MetricState>> metrics,
                const StepReport& more);
 
-// The states of `metrics` into `report`.
+// Copies the states of `metrics` into `report`.
 void TakeStates(std::span<const std::unique_ptr<MetricState>> metrics,
                 StepReport& report);
 
-// sum / weight of the losses; 0 without any weight.
+// The weighted mean of the losses; 0 if the total weight is 0.
 double MeanLoss(const StepReport& report);
 
 }  // namespace capstan

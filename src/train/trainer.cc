@@ -33,7 +33,7 @@ std::vector<ModelVariable> VariablesOf(const Model& model) {
 void CheckMetrics(const TrainerOptions& options, const Model& model) {
   std::vector<std::string> names = {"loss"};
   for (const MetricSpec& metric : options.metrics) {
-    // Throws what is wrong with it.
+    // Throws if the metric is invalid.
     MakeMetric(metric, options.loss, model.impl().definition->metrics);
     if (std::count(names.begin(), names.end(), NameOf(metric)) != 0) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -93,8 +93,8 @@ void Trainer::Impl::AdoptRecord(const FitRecord& record) {
   iterations = record.iterations;
   shuffle_seed = record.shuffle_seed;
   rate_set = record.learning_rate;
-  // The servers may have one that was set since, or that is none of the
-  // program's any more.
+  // The servers may have a rate that was set since, or one that the program no
+  // longer uses.
   RateOf(options.optimizer) = rate_set ? LearningRate(*rate_set) : first_rate;
   if (rate_follows.empty()) return;
   coordinator.SetLearningRate(rate_follows, RateOf(options.optimizer));
@@ -114,7 +114,7 @@ bool Trainer::Impl::PassesOver(std::string_view what) {
 DataCount Trainer::Impl::Count(const Model::Impl::Table& table) {
   const RemoteValue<DataCount> count =
       coordinator.Schedule(model.impl().count, table);
-  // For the error, if it fails: it must not stay behind.
+  // If the count fails, Join takes the error, which must not stay pending.
   coordinator.Join();
   return count.Fetch();
 }
@@ -123,11 +123,11 @@ size_t Trainer::Impl::Window(size_t now) {
   const CoordinatorStatus status = coordinator.Status();
   size_t window =
       std::max(now, 8 * static_cast<size_t>(std::max(1, status.workers)));
-  // They have taken all of it, so they might take more.
+  // The workers have taken the whole window, so they may be able to take more.
   if (status.queued == 0 && status.in_flight >= now) {
     window = std::max(window, 2 * now);
   }
-  // A round is complete only if all its steps are handed out.
+  // A round can complete only if all its steps are scheduled.
   if (const auto* sync = std::get_if<Sync>(&options.update)) {
     window = std::max(window,
                       2 * static_cast<size_t>(sync->replicas + sync->backup));
@@ -162,7 +162,8 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
                        impl_->options.partitioner,
                        !impl_->left || impl_->left->restoring);
   if (impl_->left && impl_->left->call == 0) {
-    // Before the first Fit, or while it was restoring a checkpoint.
+    // The record is from before the first Fit, or from while it was restoring a
+    // checkpoint.
     impl_->was_restoring = impl_->left->restoring;
     if (impl_->left->shuffle_seed != 0) {
       impl_->shuffle_seed = impl_->left->shuffle_seed;
@@ -170,12 +171,13 @@ Trainer::Trainer(ClusterCoordinator coordinator, const Model& model,
     impl_->left.reset();
   } else if (impl_->left) {
     impl_->AdoptRecord(*impl_->left);
-    // Now it is known what of it can be missed.
+    // Publish again, because only now is it known which part of the record is
+    // dispensable.
     impl_->Publish(*impl_->left);
   } else {
     impl_->Publish(impl_->FirstRecord());
   }
-  // They are on the servers now.
+  // The initial values are on the servers now.
   for (ModelVariable& variable : impl_->variables) variable.initial.reset();
 }
 
@@ -195,7 +197,7 @@ std::string Trainer::SaveCheckpoint(CheckpointManager& manager) {
     if (impl_->cut_record) {
       record = impl_->cut_record();
     } else {
-      // Between two Fits.
+      // Between two Fits, these may have changed since the last record.
       record.iterations = impl_->iterations;
       record.learning_rate = impl_->rate_set;
     }

@@ -23,14 +23,14 @@
 namespace capstan {
 namespace {
 
-// A value that a variable is to have.
+// A value to be assigned to a variable.
 struct Offered {
   DType dtype;
   Shape shape;
 };
 using OfferedValues = std::map<std::string, Offered>;
 
-// Whether dtypes may differ, as they are converted.
+// Whether dtypes may differ (they are then converted).
 enum class Types { kSame, kAny };
 
 absl::Status CheckFits(const VariableSpec& spec, const Offered& value,
@@ -42,8 +42,8 @@ absl::Status CheckFits(const VariableSpec& spec, const Offered& value,
       ", and its value ", Describe(value.dtype, value.shape)));
 }
 
-// InvalidArgument, naming the variable, unless all variables of the model are
-// there, with or without the iterations, and nothing else.
+// InvalidArgument, naming the variable, unless `values` has exactly the
+// variables of the model, with or without the iterations.
 absl::Status CheckValues(const Trainer::Impl& trainer,
                          const OfferedValues& values, Types types) {
   std::set<std::string> known;
@@ -70,14 +70,16 @@ absl::Status CheckValues(const Trainer::Impl& trainer,
   return absl::OkStatus();
 }
 
-// As long as it lives nothing changes the values, of a Fit that is under way
-// and of the program's: they are as between two steps, or rounds of steps.
+// While it lives, neither a running Fit nor the program changes the values:
+// they are as between two steps, or rounds of steps.
 class StepPause {
  public:
-  // Throws kFailedPrecondition if a step has failed, which is still reported.
+  // Throws kFailedPrecondition if a step has failed; the step's own error is
+  // still reported.
   explicit StepPause(Trainer::Impl& trainer)
       : front_(CoordinatorMaker::ImplOf(trainer.coordinator)) {
-    // Before the queue is held: the rest of a round is what it still gives out.
+    // Before pausing the queue, schedule the rest of the round, which the queue
+    // still dispatches.
     trainer.before_cut();
     no_updates_ = std::unique_lock(front_->applying);
     pause_.emplace(front_->dispatcher.shared_queue());
@@ -93,7 +95,7 @@ class StepPause {
 }  // namespace
 
 std::map<std::string, Tensor> Trainer::Values() {
-  // Functions of the program's own, outside of Fit, are its own business.
+  // Outside Fit, pausing the program's own steps is up to the program.
   std::optional<StepPause> pause;
   if (impl_->before_cut) pause.emplace(*impl_);
   std::vector<std::string> names;
@@ -105,7 +107,7 @@ std::map<std::string, Tensor> Trainer::Values() {
   for (size_t i = 0; i < names.size(); ++i) {
     values.emplace(names[i], std::move(tensors[i]));
   }
-  // With the steps that are in the values, and wait for their turn to report.
+  // Include steps that are in the values but have not been reported yet.
   const std::int64_t iterations =
       pause ? impl_->cut_record().iterations : impl_->iterations;
   values.emplace(impl_->IterationsName(), Tensor::Scalar(iterations));

@@ -22,8 +22,8 @@ Task<> ByteBudget::Acquire(Executor executor, uint64_t bytes) {
     GrantLocked();
   }
   bool taken = false;
-  // If the coroutine is destroyed before it has taken the bytes, they, or its
-  // place in the queue, go to the others.
+  // If the coroutine is destroyed before it has taken the bytes, releases them,
+  // or its place in the queue, to the others.
   const absl::Cleanup give_up = [this, &entry, &taken] {
     if (taken) return;
     const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ void ByteBudget::GrantLocked() {
     used_ += first->bytes;
     first->granted = true;
     waiting_.pop_front();
-    // Only its own executor may touch the waiter.
+    // The waiter may be used on its own executor only.
     asio::post(first->waiter.executor(),
                [first]() mutable { first->waiter.Wake(); });
   }

@@ -1,4 +1,4 @@
-// A bound on bytes in memory that connections on several threads share.
+// A limit on bytes in memory, shared by connections on several threads.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class ByteBudget {
  public:
   explicit ByteBudget(uint64_t limit) : limit_(limit) {}
 
-  // Takes `bytes` if they fit and nobody waits.
+  // Takes `bytes` if they fit and nobody is waiting.
   bool TryAcquire(uint64_t bytes);
 
   // Waits on the calling coroutine's executor, `executor`, until `bytes` fit,
   // and takes them. `bytes` must not exceed limit().
   Task<> Acquire(Executor executor, uint64_t bytes);
 
-  // Gives back what Acquire took.
+  // Returns bytes taken by Acquire or TryAcquire.
   void Release(uint64_t bytes);
 
   uint64_t limit() const { return limit_; }
@@ -34,7 +34,7 @@ class ByteBudget {
   struct Entry {
     Entry(const Executor& executor, uint64_t bytes_in)
         : waiter(executor), bytes(bytes_in) {}
-    Waiter waiter;  // touched from its executor alone
+    Waiter waiter;  // used on its executor only
     const uint64_t bytes;
     bool granted = false;  // guarded by mutex_
   };
@@ -48,7 +48,7 @@ class ByteBudget {
   std::list<std::shared_ptr<Entry>> waiting_;  // guarded by mutex_
 };
 
-// Bytes of a budget, given back when this object is destroyed.
+// Bytes taken from a budget; released when this object is destroyed.
 class HeldBytes {
  public:
   HeldBytes() = default;

@@ -61,7 +61,7 @@ TEST(ByteBudgetTest, DestroyedWaitersGiveBackWhatTheyHadOrWanted) {
     Spawn(living.get_executor(),
           Take(budget, living.get_executor(), 30, other));
     Poll(living);
-    budget.Release(100);  // granted to the dying, which never runs again
+    budget.Release(100);  // granted to the dying coroutine, which never resumes
   }
   Poll(living);
   EXPECT_EQ(never, 0);

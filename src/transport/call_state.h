@@ -1,6 +1,7 @@
-// What a call under way sleeps in, whatever it waits for: its turn, a
-// connection, the answer. Whoever ends the call early (deadline, cancellation,
-// loss of the connection) ends it here, and the call cleans up after itself.
+// What an outstanding call sleeps on while it waits for its turn, a connection
+// or the answer. Anything that ends the call early (deadline, cancellation,
+// loss of the connection) does so through this object, and the call cleans up
+// after itself.
 #pragma once
 
 #include <utility>
@@ -23,10 +24,10 @@ class CallState {
     waiter_.Wake();
   }
 
-  // Makes the call look again at what it waits for.
+  // Makes the call check again what it is waiting for.
   void Wake() { waiter_.Wake(); }
 
-  // The same at once, inside this call.
+  // Like Wake, but runs the call right now, before WakeNow returns.
   void WakeNow() { waiter_.WakeNow(); }
 
   // Sleeps until the next Wake or End.

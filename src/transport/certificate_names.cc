@@ -22,7 +22,7 @@ bool IsIndex(std::string_view text) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Calls `match` with the names one by one until it returns true.
+// Calls `match` for each name until it returns true.
 template <typename Match>
 bool AnyName(std::string_view names, const Match& match) {
   while (!names.empty()) {

@@ -13,8 +13,8 @@
 
 namespace capstan {
 
-// The name in the URI "capstan:NAME", or nothing if it is no such URI. A name
-// is ROLE or ROLE/INDEX: lower-case letters, then at most nine digits without
+// The name in the URI "capstan:NAME", or nullopt for any other URI. A name is
+// ROLE or ROLE/INDEX: lower-case letters, then at most nine digits without
 // leading zeros.
 std::optional<std::string> CertificateName(std::string_view uri);
 
@@ -23,7 +23,7 @@ std::optional<std::string> CertificateName(std::string_view uri);
 bool CertificateNamesTask(std::string_view names, std::string_view role,
                           uint32_t index);
 
-// Whether it speaks for any task of `role`.
+// Whether such a certificate speaks for any task of `role`.
 bool CertificateNamesRole(std::string_view names, std::string_view role);
 
 }  // namespace capstan

@@ -53,7 +53,7 @@ Task<> ClientConnection::ReadLoop(std::shared_ptr<ClientConnection> self) {
         status = self->HandleControl(*header);
       }
     }
-    // Only now, between two frames, as the call may do anything.
+    // Only here, between two frames, because the resumed call may do anything.
     if (CallState* completed = std::exchange(self->completed_, nullptr)) {
       completed->WakeNow();
     }
@@ -63,8 +63,8 @@ Task<> ClientConnection::ReadLoop(std::shared_ptr<ClientConnection> self) {
 
 Task<> ClientConnection::WriteLoop(std::shared_ptr<ClientConnection> self) {
   absl::Status status = co_await self->writer_.Run();
-  // After a failure the reader goes on: answers may still be on their way, and
-  // it will see the end of the stream, or the silence, by itself.
+  // After a failure the reader continues: answers may still be in flight, and
+  // it sees the end of the stream, or the silence, by itself.
   if (status.ok() && self->said_goodbye_) self->stream_->Close();
 }
 
@@ -76,10 +76,11 @@ Task<> ClientConnection::WatchLoop(std::shared_ptr<ClientConnection> self) {
 }
 
 void ClientConnection::EndCalls(const absl::Status& status) {
-  // Ending a call may remove it, or others, from the map.
+  // Ending a call may remove entries from the map.
   std::vector<uint64_t> ids;
   for (const auto& [id, pending] : pending_) ids.push_back(id);
-  // In the order of the requests, whatever the map's: simulation depends on it.
+  // In the order of the requests: simulation must not depend on the map's
+  // order.
   std::sort(ids.begin(), ids.end());
   for (const uint64_t id : ids) {
     const auto found = pending_.find(id);
@@ -91,7 +92,7 @@ void ClientConnection::Fail(absl::Status reason) {
   if (ended_) return;
   std::shared_ptr<ClientConnection> self = shared_from_this();
   ended_ = true;
-  // Whatever went wrong with the connection, to a caller the peer is gone.
+  // To a caller, any failure of the connection means that the peer is gone.
   if (said_goodbye_) {
     reason_ = absl::CancelledError("the channel was closed");
   } else if (absl::IsUnavailable(reason) || absl::IsCancelled(reason)) {
@@ -105,7 +106,7 @@ void ClientConnection::Fail(absl::Status reason) {
   stream_->Close();
   writer_.Stop();
   timer_->Cancel();
-  // Moved out first: the callback may drop the last reference but ours.
+  // Move it out first: the callback may drop the last other reference to this.
   std::function<void()> on_end = std::move(on_end_);
   if (on_end) on_end();
 }
@@ -145,7 +146,7 @@ Task<absl::StatusOr<Reply>> ClientConnection::Call(CallState& state,
   while (!pending.done && !state.ended()) co_await state.Sleep();
   pending_.erase(id);
   if (!pending.done) co_await StopReceiving(pending);
-  // An answer may come before the whole request has left: an early refusal.
+  // An early refusal may arrive before the whole request is sent.
   const bool sent = message->started();
   if (!message->released()) co_await writer_.Withdraw(message);
   if (pending.done) {
@@ -169,8 +170,8 @@ Task<> ClientConnection::StopReceiving(Pending& pending) {
     while (reading_ == &pending && !ended_) co_await state->Sleep();
     pending.destination->released = nullptr;
   }
-  // Nothing is read from a connection that has ended; but who was reading has
-  // yet to come back, and must not find the call that is gone by then.
+  // Nothing more is read from a connection that has ended, but the suspended
+  // reader will resume, and must not find this call, which is gone by then.
   if (reading_ == &pending) reading_ = nullptr;
 }
 
@@ -217,8 +218,8 @@ Task<absl::Status> ClientConnection::HandleResponse(FrameHeader header) {
       reader_->TryReadPrefix(header);
   if (!prefix) prefix = co_await reader_->ReadPrefix(header);
   if (!prefix->ok()) co_return prefix->status();
-  // Looked up now, as the call may have ended while the prefix was read. One
-  // that is not there has ended, and its answer comes too late.
+  // Look the call up only now, because it may have ended while the prefix was
+  // read. If it is not found, it has ended and its answer is too late.
   const auto found = pending_.find(id);
   Pending* pending = found == pending_.end() ? nullptr : found->second;
   if (pending != nullptr && (pending->done || incoming_.pending == pending)) {
@@ -234,7 +235,8 @@ Task<absl::Status> ClientConnection::HandleResponse(FrameHeader header) {
       pending->reply.body = std::move((*prefix)->body);
     } else {
       Complete(pending, std::move(placed));
-      // By the queue, as its attachments are still to be read past.
+      // Through the executor's queue, because its attachments must still be
+      // skipped.
       std::exchange(completed_, nullptr)->Wake();
       pending = nullptr;
     }
@@ -332,10 +334,12 @@ Task<absl::Status> ClientConnection::ReadFor(Pending* pending, uint64_t offset,
   std::shared_ptr<Destination> destination = pending->destination;
   absl::Status status =
       co_await reader_->ReadInto(std::move(destination), offset, bytes);
-  // Unless it was released already, and `pending` may be gone.
+  // If reading_ differs, the memory was released already, and `pending` may be
+  // gone.
   if (reading_ == pending) {
     reading_ = nullptr;
-    // All had come before the interruption: StopReceiving waits no longer.
+    // All bytes had arrived before the interruption, so end StopReceiving's
+    // wait.
     if (pending->destination->abandoned) pending->state->Wake();
   }
   co_return status;

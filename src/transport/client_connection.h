@@ -1,4 +1,4 @@
-// The calling side of one connection: many calls at once over one stream.
+// The client side of one connection: many concurrent calls over one stream.
 #pragma once
 
 #include <algorithm>
@@ -32,42 +32,43 @@ struct ClientRequest {
   std::vector<Bytes> attachments;
   std::optional<std::vector<MutableBytes>> receive_into;
   uint64_t reply_limit;
-  MonotonicTime deadline;  // if nothing moves from now on
+  MonotonicTime deadline;  // unless bytes move before then
 };
 
-// Lives on its stream's executor. Kept alive by its own coroutines until it is
+// Lives on its stream's executor. Its own coroutines keep it alive until it is
 // closed.
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
-  // The handshake is done. `clock` must outlive the connection.
+  // The handshake must be done. `clock` must outlive the connection.
   ClientConnection(Clock& clock, const Executor& executor,
                    std::unique_ptr<Stream> stream,
                    std::unique_ptr<FrameReader> reader,
                    LivenessOptions liveness);
 
-  // Starts reading and writing. Call once. `on_end` is called once, when the
+  // Starts reading and writing. Call once. Calls `on_end` once, when the
   // connection has ended.
   void Start(std::function<void()> on_end);
   // Replaces the `on_end` of Start; null for none.
   void OnEnd(std::function<void()> on_end) { on_end_ = std::move(on_end); }
 
-  // Sends a request and waits for its answer or for `state` to be ended. Takes
+  // Sends a request and waits for its answer or for `state` to be ended. Moves
   // the body and attachments out of `request`, which must outlive the call.
-  // When it returns, neither the request's memory nor the answer's is used any
-  // more.
+  // Once it returns, the memory of the request and of the answer is no longer
+  // used.
   Task<absl::StatusOr<Reply>> Call(CallState& state, ClientRequest& request);
 
-  // Ends the connection; calls under way end with `reason`.
+  // Ends the connection; outstanding calls end with `reason`.
   void Fail(absl::Status reason);
 
-  // Tells the peer that no more calls will come, and ends the connection when
-  // that is written. Calls under way end with Cancelled.
+  // Tells the peer that no more calls will come, and ends the connection once
+  // that message is written. Outstanding calls end with Cancelled.
   void SayGoodbye();
 
-  // Whether new calls may use it: not ended, and the peer is not leaving.
+  // Whether new calls may use the connection: it has not ended, and neither
+  // side is leaving.
   bool usable() const { return !ended_ && !leaving_; }
   bool ended() const { return ended_; }
-  // Whether an answer has come.
+  // Whether any answer has arrived.
   bool answered() const { return answered_; }
   // When bytes were last written or read.
   MonotonicTime last_moved() const {
@@ -85,12 +86,12 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
     absl::Status status;
     bool done = false;
   };
-  // Attachments that come in pieces.
+  // Attachments that arrive in pieces.
   struct Incoming {
     uint64_t request_id = 0;
     uint64_t offset = 0;
-    uint64_t remaining = 0;      // 0: none is coming
-    Pending* pending = nullptr;  // null: nobody wants them any more
+    uint64_t remaining = 0;      // 0: no attachments are due
+    Pending* pending = nullptr;  // null: the call has ended; discard
   };
 
   static Task<> ReadLoop(std::shared_ptr<ClientConnection> self);
@@ -101,14 +102,14 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   Task<absl::Status> HandleResponse(FrameHeader header);
   Task<absl::Status> HandleData(FrameHeader header);
   absl::Status HandleAbort(const FrameHeader& header);
-  // Ends the calls under way.
+  // Ends the outstanding calls.
   void EndCalls(const absl::Status& status);
-  // Decides where the answer's attachments go.
+  // Chooses the memory that receives the answer's attachments.
   absl::Status Place(Pending& pending, const FrameHeader& header,
                      const std::vector<uint64_t>& lengths);
   Task<absl::Status> ReadFor(Pending* pending, uint64_t offset, uint64_t bytes);
   void Complete(Pending* pending, absl::Status status);
-  // After a call ended early: takes its memory away from the reader.
+  // After a call ended early: makes the reader let go of the call's memory.
   Task<> StopReceiving(Pending& pending);
   void SendCancel(uint64_t request_id);
 
@@ -124,8 +125,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::unordered_map<uint64_t, Pending*> pending_;
   uint64_t last_id_ = 0;
   Incoming incoming_;
-  CallState* completed_ = nullptr;  // whose answer the last frame completed
-  Pending* reading_ = nullptr;      // whose memory the reader uses now
+  CallState* completed_ = nullptr;  // the call that the last frame completed
+  Pending* reading_ = nullptr;      // its memory is being read into
   bool ended_ = false;
   bool leaving_ = false;
   bool answered_ = false;

@@ -3,7 +3,7 @@
 namespace capstan {
 namespace {
 
-// The cause of what has no place of its own. No status has an empty text.
+// The key for all causes beyond kCauses. No status has an empty text.
 constexpr char kOthers[] = "";
 
 }  // namespace

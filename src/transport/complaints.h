@@ -1,4 +1,4 @@
-// Which of a server's complaints about its callers are worth a line of the log.
+// Decides which of a server's complaints about its callers get a log line.
 #pragma once
 
 #include <chrono>
@@ -12,17 +12,18 @@
 
 namespace capstan {
 
-// The first complaint of each cause is to be said at once, and after that one
-// per kInterval, with the number of those in between. Remembers kCauses causes;
-// those beyond count as one, so that a peer that makes up new ones all the time
-// fills neither the log nor the memory. Not thread-safe.
+// The first complaint of each cause is logged at once, then one per kInterval
+// with the number suppressed in between. Remembers kCauses causes and treats
+// all others as one, so that a peer that keeps inventing new causes fills
+// neither the log nor the memory. Not thread-safe.
 class Complaints {
  public:
   static constexpr size_t kCauses = 16;
   static constexpr std::chrono::seconds kInterval{30};
 
-  // Whether to say it at `now` (on the monotonic clock): then the number of
-  // complaints of this cause that were not said since the last one that was.
+  // If the complaint should be logged at `now` (on the monotonic clock),
+  // returns the number of complaints of this cause that were suppressed since
+  // the last one logged; otherwise nullopt.
   [[nodiscard]] std::optional<uint64_t> Add(const std::string& cause,
                                             std::chrono::nanoseconds now);
 

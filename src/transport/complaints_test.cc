@@ -15,7 +15,7 @@ TEST(ComplaintsTest, FirstOfEachCauseAtOnceAndThenASummary) {
   Complaints complaints;
   EXPECT_EQ(complaints.Add("no token", seconds(0)), 0u);
   EXPECT_EQ(complaints.Add("other job", seconds(0)), 0u);
-  // Four a second, for half a minute.
+  // Four per second, for half a minute.
   for (int i = 1; i < 120; ++i) {
     EXPECT_EQ(complaints.Add("no token", i * milliseconds(250)), std::nullopt);
   }

@@ -31,7 +31,7 @@ class ContextShutdown::Listeners {
   std::list<std::function<void()>> listeners_;
 };
 
-// Created after the context's queue, and so shut down before it.
+// Created after the context's queue and therefore shut down before it.
 class ContextShutdown::Service : public asio::execution_context::service {
  public:
   using key_type = Service;

@@ -31,7 +31,7 @@ TEST(ContextShutdownTest, DoesNotCallOnceDestroyed) {
 }
 
 TEST(ContextShutdownTest, CallsBeforeTheQueueIsDestroyed) {
-  // What is in the queue sees that the call has come.
+  // Work in the queue is destroyed after the shutdown call.
   struct Queued {
     ~Queued() {
       if (called != nullptr) seen = *called;

@@ -1,4 +1,4 @@
-// Calls back when times pass, for many at once with one timer.
+// Calls back when deadlines pass; many deadlines share one timer.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace capstan {
 
-// Lives on one executor. Adding and removing cost no system call as long as
-// the earliest deadline does not move forward, which with equal time-outs it
-// never does.
+// Lives on one executor. Adding and removing cost no system call unless the new
+// deadline is earlier than all others, which never happens if all timeouts are
+// equal.
 class DeadlineQueue {
  public:
   // `clock` must outlive the queue.
   DeadlineQueue(Clock& clock, const Executor& executor);
-  // Calls nobody any more.
+  // Drops all entries without calling them.
   ~DeadlineQueue();
   DeadlineQueue(const DeadlineQueue&) = delete;
   DeadlineQueue& operator=(const DeadlineQueue&) = delete;
 
   using Key = std::pair<MonotonicTime, uint64_t>;
 
-  // Calls `expired` once, at `time` or soon after, unless removed before.
+  // Calls `expired` once, at `time` or soon after, unless it is removed first.
   Key Add(MonotonicTime time, std::function<void()> expired);
   void Remove(const Key& key);
 
-  // Add for as long as this object lives.
+  // An entry that is removed when this object is destroyed.
   class Registration {
    public:
     Registration(DeadlineQueue& queue, MonotonicTime time,
@@ -42,7 +42,8 @@ class DeadlineQueue {
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
-    // After `expired` was called, and from inside of it: calls it once more.
+    // Schedules another call of `expired`. Only from inside `expired` or after
+    // it was called.
     void Postpone(MonotonicTime time) {
       key_ = queue_.Add(time, [this] { expired_(); });
     }
@@ -54,7 +55,7 @@ class DeadlineQueue {
   };
 
  private:
-  // Shared with the coroutine that sleeps, which may outlive the queue.
+  // Shared with the sleeping coroutine, which may outlive the queue.
   struct State {
     std::unique_ptr<Timer> timer;
     std::map<Key, std::function<void()>> entries;

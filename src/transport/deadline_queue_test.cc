@@ -27,7 +27,7 @@ class DeadlineQueueTest : public ::testing::Test {
     clock_.AdvanceTo(time);
   }
 
-  SimClock clock_;  // before what sleeps by it
+  SimClock clock_;  // outlives what sleeps on it
   asio::io_context context_;
   std::optional<DeadlineQueue> queue_{std::in_place, clock_,
                                       context_.get_executor()};
@@ -40,7 +40,7 @@ TEST_F(DeadlineQueueTest, FiresInOrderOfTimeWhateverTheOrderOfAdding) {
   queue_->Add(start + seconds(1), [&] { fired_.push_back(1); });
   RunUntil(start + seconds(1));
   EXPECT_THAT(fired_, ElementsAre(1));
-  // Earlier than what the timer was set to: it must be set anew.
+  // Earlier than what the timer was set to, so it must be set again.
   queue_->Add(start + seconds(2), [&] { fired_.push_back(2); });
   RunUntil(start + seconds(2));
   EXPECT_THAT(fired_, ElementsAre(1, 2));

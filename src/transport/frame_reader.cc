@@ -28,8 +28,8 @@ void AppendRange(std::span<const MutableBytes> from, uint64_t offset,
   }
 }
 
-// Whether the bytes, which should be a header, begin a record of TLS: a
-// handshake, or an alert.
+// Whether the bytes, which should be a header, start a TLS record: a handshake
+// or an alert.
 bool IsTls(Bytes bytes) {
   return bytes.size() >= 2 &&
          (bytes[0] == std::byte{0x16} || bytes[0] == std::byte{0x15}) &&
@@ -96,7 +96,7 @@ Task<absl::StatusOr<FrameHeader>> FrameReader::ReadHeader() {
 
 Task<absl::StatusOr<MessagePrefix>> FrameReader::ReadPrefix(
     const FrameHeader& header) {
-  // By value: the caller's header must not be needed after a suspension.
+  // A copy, because the caller's header may be gone after a suspension.
   const FrameHeader head = header;
   MessagePrefix prefix;
   if (head.attachment_count > 0) {
@@ -174,8 +174,8 @@ Task<absl::Status> FrameReader::ReadInto(
     } else {
       begin_ = end_ = 0;
       const size_t wanted = TotalSize(views_);
-      // Only the next header is read ahead: what follows it may be another
-      // piece, which should go straight to its place.
+      // Read ahead only the next header: it may be followed by another piece,
+      // which should go straight to its destination.
       if (wanted == bytes) {
         views_.push_back(MutableBytes(buffer_.get(), kHeaderBytes));
       }

@@ -29,7 +29,7 @@ class FrameReaderTest : public ::testing::TestWithParam<size_t> {
     context_.poll();
   }
 
-  SimClock clock_;  // before what sleeps by it
+  SimClock clock_;  // outlives what sleeps on it
   asio::io_context context_;
   ScriptedStream stream_{context_.get_executor()};
   FrameReader reader_{stream_, clock_, FrameLimits()};

@@ -7,10 +7,10 @@
 namespace capstan {
 namespace {
 
-// Attachments up to this size are copied next to their neighbours: cheaper
-// than an entry of their own in a gathering write.
+// Attachments up to this size are copied next to their neighbours, which is
+// cheaper than an entry of their own in a gathering write.
 constexpr size_t kCopyBytes = 1 << 10;
-// A message with more attachments than this is copied whole if it is inline.
+// An inline message with more attachments than this is copied as a whole.
 constexpr size_t kMaxInlineViews = 16;
 // Small messages are gathered into one write up to this size.
 constexpr size_t kBatchBytes = 256 << 10;
@@ -70,7 +70,8 @@ void FrameWriter::Send(std::shared_ptr<OutgoingMessage> message, bool alone) {
   }
   const bool large = message->attachment_bytes > kInlineBytes;
   (large ? large_ : small_).push_back(std::move(message));
-  // While Run sleeps nothing is being written that this could overtake.
+  // While Run sleeps, nothing is being written that this message could
+  // overtake.
   if (alone && idle_.occupied()) {
     WriteNow();
   } else {
@@ -99,7 +100,7 @@ Task<> FrameWriter::Withdraw(std::shared_ptr<OutgoingMessage> message) {
            in_batch_.end();
   };
   if (!in_batch()) {
-    // Between two pieces: Gather will send an abort in place of the next.
+    // Between two pieces: Gather sends an abort in place of the next one.
     message->attachments.clear();
     message->owner.reset();
     idle_.Wake();
@@ -126,7 +127,7 @@ bool FrameWriter::Gather() {
     batch_.push_back(AsBytes(batch_controls_));
   }
   size_t bytes = 0;
-  // Room is kept for a piece of a large message, which goes last.
+  // Leave room for a piece of a large message, which goes last.
   while (!small_.empty() && bytes < kBatchBytes &&
          batch_.size() + 1 + small_.front()->attachments.size() <=
              kMaxViews / 2) {
@@ -176,7 +177,7 @@ void FrameWriter::AddPiece() {
 uint64_t FrameWriter::AddPieceViews(OutgoingMessage& message) {
   uint64_t bytes = 0;
   scratch_.clear();
-  // Views into scratch_ must not move while it grows.
+  // Reserve, so that views into scratch_ stay valid while it grows.
   scratch_.reserve(kMaxPieceBytes);
   while (message.attachment < message.attachments.size()) {
     const Bytes left =
@@ -264,7 +265,7 @@ void FrameWriter::DetachBatch() {
     const bool more = !large_.empty() && large_.front() == message;
     if (!more) Release(*message);
     if (more && message->withdrawn) {
-      // The abort will be sent in place of the next piece.
+      // The abort is sent in place of the next piece.
       message->attachments.clear();
       message->owner.reset();
     }

@@ -25,7 +25,8 @@ struct Frame {
   std::string payload;
 };
 
-// Takes what was written apart; fails the test if it is not whole frames.
+// Parses what was written; fails the test if it is not a series of whole
+// frames.
 std::vector<Frame> Parse(std::string_view bytes) {
   std::vector<Frame> frames;
   while (bytes.size() >= kHeaderBytes) {
@@ -128,7 +129,7 @@ TEST_F(FrameWriterTest, LargeAttachmentsComeInPiecesThatAddUp) {
   const size_t bytes = 2 * kMaxPieceBytes + 12345;
   std::string data(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(i * 7 / 5);
-  // Attachments of all sizes, empty ones too, in odd places.
+  // Attachments of all sizes, including empty ones, at odd offsets.
   std::vector<Bytes> attachments;
   size_t at = 0;
   for (size_t size = 0; at < bytes; size = size * 3 + 1) {
@@ -201,7 +202,7 @@ TEST_F(FrameWriterTest, WithdrawOfAHalfWrittenMessageFreesItsMemoryAtOnce) {
   auto data = std::make_unique<std::string>(3 * kMaxPieceBytes, 'x');
   auto message = Message(1, {AsBytes(*data)});
   writer_.Send(message);
-  stream_.AllowWrites(5000);  // then the peer reads no more
+  stream_.AllowWrites(5000);  // then the peer stops reading
   Poll();
   bool done = false;
   Spawn(context_.get_executor(), WithdrawFrom(writer_, message, done));

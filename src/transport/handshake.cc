@@ -32,7 +32,7 @@ Task<absl::Status> WriteFrame(Stream& stream, FrameKind kind, uint16_t code,
   co_return co_await WriteAll(stream, std::move(bytes));
 }
 
-// What may be said of `self` on this stream.
+// Encodes `self`, without the token unless the peer has shown a certificate.
 std::string EncodeFor(const Stream& stream, const Hello& self) {
   if (stream.peer_certificate()) return EncodeHello(self);
   Hello without_token = self;
@@ -93,7 +93,7 @@ Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
   if (!sent.ok()) co_return sent;
   absl::StatusOr<FrameHeader> header = co_await reader.ReadHeader();
   if (absl::IsUnavailable(header.status()) && !stream.peer_certificate()) {
-    // A task with TLS hangs up on who has none.
+    // A task that uses TLS hangs up on a caller without TLS.
     co_return absl::UnavailableError(
         absl::StrCat(header.status().message(),
                      " without an answer; if it uses TLS, use --tls here"));

@@ -1,5 +1,5 @@
-// The first exchange on a connection: each side says who it is, and the one
-// that was called may refuse.
+// The first exchange on a connection: each side identifies itself, and the
+// called side may refuse the caller.
 #pragma once
 
 #include <string>
@@ -13,36 +13,36 @@
 
 namespace capstan {
 
-// Whether the peer may call itself what its hello says: PermissionDenied if it
-// has shown a certificate that is for somebody else.
+// Checks that the peer may identify itself as its hello says: PermissionDenied
+// if its certificate is for a different task.
 absl::Status CheckCertificate(const Stream& stream, const Hello& hello);
 
-// Whether the peer has shown the token of `ours`, if that has one. If not,
-// Unauthenticated, with what to do and no part of a token. Over a stream
-// without certificates no token is good enough: others could have read it.
-// Takes the same time wherever the first difference is.
+// Checks that the peer has sent the token of `ours`, if `ours` has one. If not,
+// Unauthenticated, with the remedy and no part of a token. On a stream without
+// certificates every token is refused, because others could have read it. Takes
+// the same time wherever the first difference is.
 absl::Status CheckToken(const Stream& stream, const Hello& ours,
                         const Hello& theirs);
 
-// What a caller is told about `refusal`. One of another job has not shown that
-// it has to do with ours, and does not learn its id.
+// The form of `refusal` that is sent to the caller. A caller of another job has
+// not shown that it belongs to this one, so it does not learn this job's id.
 absl::Status RefusalForCaller(const Hello& ours, const Hello& theirs,
                               const absl::Status& refusal);
 
-// In both directions a token is sent only on a stream whose peer has shown a
-// certificate, and not returned.
+// In both directions, a token is sent only if the peer has shown a certificate,
+// and is left out of the Hello returned.
 
-// Calling side: says `self`, returns who answered. FailedPrecondition, naming
-// both sides' values, if either refuses the other; see CheckHello.
-// PermissionDenied and Unauthenticated as above.
+// Calling side: sends `self` and returns the Hello of the task that answered.
+// FailedPrecondition, naming both sides' values, if either refuses the other;
+// see CheckHello. PermissionDenied and Unauthenticated as above.
 Task<absl::StatusOr<Hello>> SayHello(Stream& stream, FrameReader& reader,
                                      const Hello& self,
                                      std::string_view expected_task);
 
-// Called side: waits for the hello. InvalidArgument if something else comes.
+// Called side: waits for the hello. InvalidArgument if anything else arrives.
 Task<absl::StatusOr<Hello>> AwaitHello(FrameReader& reader);
 
-// Called side: answers it.
+// Called side: answers the hello.
 Task<absl::Status> SendWelcome(Stream& stream, const Hello& self);
 Task<absl::Status> SendRefusal(Stream& stream, const absl::Status& reason);
 

@@ -24,7 +24,7 @@ Task<absl::Status> WatchLiveness(Clock& clock, Timer& timer,
     co_await timer.SleepUntil(due);
     if (stopped) break;
     const MonotonicTime now = clock.Now();
-    // Woken late, or the reader was paused by its own side: start over.
+    // Woken late, or this side has paused the reader: start over.
     if (now - due > tick || !reader.waiting()) {
       reader.set_last_heard(now);
       continue;

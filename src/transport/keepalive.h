@@ -1,4 +1,4 @@
-// How a silent peer is told from a quiet one.
+// Tells a dead peer from an idle one.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace capstan {
 
-// A peer that has sent nothing for `interval` is pinged; one that has sent
-// nothing for `timeout` is given up. The defaults report a stopped process
+// A peer that has sent nothing for `interval` is pinged; after `timeout`
+// without a byte it is considered lost. The defaults detect a stopped process
 // within 2 s.
 struct KeepaliveOptions {
   Duration interval = std::chrono::milliseconds(500);
@@ -21,19 +21,19 @@ struct KeepaliveOptions {
 
 struct LivenessOptions {
   KeepaliveOptions keepalive;
-  // Whether to ping. Lanes whose reader may pause for long do not, and leave
-  // it to the lane beside them.
+  // Whether to ping. A lane whose reader may pause for long does not, and
+  // relies on the pings of its sibling lane.
   bool ping = true;
-  // A message that has begun must go on within this time, also from one of its
-  // frames to the next.
+  // The longest that a message may make no progress once it has begun,
+  // including between two of its frames.
   Duration stall_timeout = std::chrono::seconds(5);
 };
 
-// Watches a connection on its executor; returns why its peer must be given up
-// (Unavailable, with the time it was silent), or OK once `stopped` is true and
+// Watches a connection on its executor. Returns why the peer is considered lost
+// (Unavailable, with how long it was silent), or OK once `stopped` is true and
 // the timer has been cancelled. The arguments must outlive the coroutine.
 //
-// If this process itself was stopped, its silence is not held against the
+// Time during which this process itself was stopped does not count against the
 // peer: waking late restarts the count.
 Task<absl::Status> WatchLiveness(Clock& clock, Timer& timer,
                                  FrameReader& reader, FrameWriter& writer,

@@ -66,7 +66,7 @@ class KeepaliveTest : public ::testing::Test {
     return bytes;
   }
 
-  SimClock clock_;  // before what sleeps by it
+  SimClock clock_;  // outlives what sleeps on it
   asio::io_context context_;
   ScriptedStream stream_{context_.get_executor()};
   FrameReader reader_{stream_, clock_, FrameLimits()};

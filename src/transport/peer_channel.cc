@@ -18,10 +18,10 @@
 namespace capstan {
 namespace {
 
-// How long Close waits for its goodbye to be written.
+// How long Close waits for the goodbye to be written.
 constexpr Duration kGoodbyeTimeout = std::chrono::seconds(1);
 
-// Errors that another attempt will not mend.
+// Whether another attempt cannot fix the error.
 bool IsPermanent(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
@@ -34,12 +34,12 @@ bool IsPermanent(const absl::Status& status) {
   }
 }
 
-// `duration` after `time`, which may be never.
+// `duration` after `time`; kNever instead of an overflow.
 MonotonicTime After(MonotonicTime time, Duration duration) {
   return duration < kNever - time ? time + duration : kNever;
 }
 
-// The channel proper; shared by its handle and the calls under way.
+// The channel itself; shared by its handle and the outstanding calls.
 class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
  public:
   ChannelCore(Clock& clock, Network& network, Logger& logger, Random random,
@@ -77,31 +77,32 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
     MonotonicTime connected;
     std::list<CallState*> waiting;  // calls that need a connection
     bool connecting = false;
-    Stream* greeting = nullptr;    // the one whose handshake is under way
+    Stream* greeting = nullptr;    // in its handshake
     std::unique_ptr<Timer> timer;  // of the back-off
     std::unique_ptr<Backoff> backoff;
     absl::Status last_error;
   };
 
-  // The lane's connection if it, and the small one beside it, can be used now;
-  // else null.
+  // The lane's connection if both it and the small lane's are usable now;
+  // otherwise null.
   std::shared_ptr<ClientConnection> UsableConnection(Lane lane) const;
-  // Waits until that is so; null if `state` is ended before.
+  // Waits until UsableConnection is not null and returns it; null if `state` is
+  // ended first.
   Task<std::shared_ptr<ClientConnection>> Connect(Lane lane, CallState& state);
-  // Waits until the lane is connected; null if `state` is ended before, or the
-  // small lane beside a bulk one is lost.
+  // Waits until the lane is connected; null if `state` is ended first, or if
+  // the small lane is lost while a bulk lane waits.
   Task<std::shared_ptr<ClientConnection>> Connected(Lane lane,
                                                     CallState& state);
   static Task<> ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane);
   Task<absl::Status> ConnectOnce(Lane lane);
   void OnConnectionEnd(Lane lane);
-  // When bytes of large attachments last moved on the lane, or `start` if none
-  // have since then.
+  // When bytes of large attachments last moved on the lane; at least `start`.
   MonotonicTime LastMoved(Lane lane, MonotonicTime start) const;
-  // Why a call that began at `start` ends now.
+  // Why a call that began at `start` timed out.
   absl::Status DescribeTimeout(Lane lane, MonotonicTime start, Duration timeout,
                                Duration limit) const;
-  // Puts the peer's name before the message, and marks it as the culprit.
+  // Prefixes the message with the peer's name and marks the peer as the
+  // culprit.
   absl::Status Blame(const absl::Status& status) const;
 
   LaneState& lane_state(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
@@ -154,7 +155,7 @@ Task<absl::StatusOr<Reply>> ChannelCore::Call(Method method, std::string body,
         "a request with ", bytes, " bytes of attachments; the limit is ",
         options_.limits.attachment_bytes));
   }
-  // No answer is larger than the limit, whatever the caller would take.
+  // An answer cannot exceed the limit, even if the caller would accept more.
   const uint64_t cost =
       bytes + body.size() +
       std::min(request.reply_limit, options_.limits.attachment_bytes);
@@ -208,8 +209,8 @@ std::shared_ptr<ClientConnection> ChannelCore::UsableConnection(
 
 Task<std::shared_ptr<ClientConnection>> ChannelCore::Connect(Lane lane,
                                                              CallState& state) {
-  // The bulk lane has no keepalive of its own, so the small one comes first,
-  // and comes anew if it is lost before the other is there.
+  // The bulk lane has no keepalive of its own, so connect the small one first,
+  // and again if it is lost before the bulk lane is connected.
   std::shared_ptr<ClientConnection> connection;
   while (connection == nullptr && !state.ended()) {
     connection = co_await Connected(Lane::kSmall, state);
@@ -228,7 +229,7 @@ Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
       state.End(absl::CancelledError("the channel was closed"));
       break;
     }
-    // The peer knows the bulk lane by the session of the small one alone.
+    // The peer identifies the bulk lane by the session of the small one.
     if (lane == Lane::kBulk && UsableConnection(Lane::kSmall) == nullptr) break;
     if (mine.connection != nullptr && mine.connection->usable()) {
       co_return mine.connection;
@@ -248,8 +249,8 @@ Task<std::shared_ptr<ClientConnection>> ChannelCore::Connected(
 
 Task<> ChannelCore::ConnectLoop(std::shared_ptr<ChannelCore> self, Lane lane) {
   LaneState& mine = self->lane_state(lane);
-  // A peer that welcomes and hangs up, again and again, has not been reached:
-  // without a pause that would go on as fast as the machine can.
+  // A peer that keeps accepting and then hanging up counts as a failure:
+  // without a pause, this would loop as fast as the machine can.
   bool failed =
       mine.connection != nullptr && !mine.connection->answered() &&
       self->clock_.Now() - mine.connected < self->options_.backoff.max;
@@ -290,7 +291,7 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
   auto reader =
       std::make_unique<FrameReader>(**stream, clock_, options_.limits);
   Hello self = options_.self;
-  // A new small lane begins a new session, to which the bulk lane belongs.
+  // A new small lane begins a new session, which the bulk lane then joins.
   if (lane == Lane::kSmall) session_ = random_.NextU64();
   self.session = session_;
   self.lane = lane;
@@ -330,9 +331,9 @@ Task<absl::Status> ChannelCore::ConnectOnce(Lane lane) {
 }
 
 void ChannelCore::OnConnectionEnd(Lane lane) {
-  // The lanes live and die together, as only the small one is watched. But a
-  // server that leaves in order ends both, and the last answers may still be
-  // on their way on the other one.
+  // The lanes end together, because only the small one is monitored. But a
+  // server that leaves gracefully ends both itself, and the last answers may
+  // still be in flight on the other lane.
   if (lane != Lane::kSmall) return;
   for (CallState* state : lane_state(Lane::kBulk).waiting) state->Wake();
   const LaneState& small = lane_state(Lane::kSmall);
@@ -345,8 +346,8 @@ void ChannelCore::OnConnectionEnd(Lane lane) {
 }
 
 MonotonicTime ChannelCore::LastMoved(Lane lane, MonotonicTime start) const {
-  // What passes on the small lane, keepalives above all, says nothing of a
-  // call's progress.
+  // Traffic on the small lane, mostly keepalives, says nothing about a call's
+  // progress.
   const auto& connection = lane_state(lane).connection;
   if (lane == Lane::kSmall || connection == nullptr) return start;
   return std::max(start, connection->last_moved());
@@ -395,7 +396,7 @@ void ChannelCore::Shutdown() {
     for (CallState* state : waiting) {
       state->End(absl::CancelledError("the channel was closed"));
     }
-    // A connection of its own accord lives until its goodbye is written.
+    // The connection keeps itself alive until its goodbye is written.
     if (lane.connection != nullptr) lane.connection->SayGoodbye();
   }
   turnstile_.EndAll(absl::CancelledError("the channel was closed"));
@@ -425,7 +426,7 @@ Task<> ChannelCore::Close() {
   }
 }
 
-// The handle: closes when it is destroyed.
+// The handle: closes the channel when it is destroyed.
 class PeerChannel final : public Channel {
  public:
   explicit PeerChannel(std::shared_ptr<ChannelCore> core)

@@ -1,5 +1,5 @@
-// The calling side: a Channel over a Network, that connects when it is first
-// used and again, with jittered back-off, whenever the connection is lost.
+// The client side: a Channel over a Network that connects on first use and
+// reconnects, with jittered back-off, whenever the connection is lost.
 #pragma once
 
 #include <memory>
@@ -19,30 +19,30 @@
 namespace capstan {
 
 struct ChannelOptions {
-  Hello self;  // who calls; session and lane are filled in by the channel
+  Hello self;  // the caller; the channel fills in session and lane
   std::string address;
-  // The task that should answer there ("ps/1"); another one is refused. Empty:
-  // whoever answers.
+  // The task that should answer there ("ps/1"); any other is refused. Empty:
+  // any task will do.
   std::string expected_task;
   FrameLimits limits;
   KeepaliveOptions keepalive;
-  // An answer that has begun must go on within this time.
+  // The longest that an answer may make no progress once it has begun.
   Duration stall_timeout = std::chrono::seconds(5);
-  // Bytes under way at once (requests, and answers as far as they were asked
-  // for); more calls wait their turn. One call alone may exceed it.
+  // Bytes in flight at once: requests, and answers up to the size asked for.
+  // Calls beyond this wait their turn. A single call may exceed it.
   uint64_t bytes_in_flight = uint64_t{256} << 20;
   Duration connect_timeout = std::chrono::seconds(5);
-  // Calls return a Refusal at once if nobody listens at the address, instead of
-  // waiting for somebody who does.
+  // If nobody listens at the address, calls return a Refusal at once instead of
+  // waiting for a listener.
   bool fail_if_refused = false;
   BackoffOptions backoff;
 };
 
-// Makes a channel on `executor`; connects at the first call. While the peer
-// cannot be reached, calls wait for it until their deadlines; a call whose
-// connection is lost after it was sent returns Unavailable and is not repeated
-// (only the caller knows whether it may be). `clock`, `network` and `logger`
-// must outlive the channel.
+// Makes a channel on `executor`; connects at the first call. While the peer is
+// unreachable, calls wait until their deadlines. A call whose connection is
+// lost after it was sent returns Unavailable and is not retried (only the
+// caller knows whether that is safe). `clock`, `network` and `logger` must
+// outlive the channel.
 std::unique_ptr<Channel> NewPeerChannel(Clock& clock, Network& network,
                                         Logger& logger, Random random,
                                         const Executor& executor,

@@ -15,9 +15,9 @@
 namespace capstan {
 namespace {
 
-// After a failed accept (no file descriptors left, say) wait before the next.
+// Pause after a failed accept (for example, out of file descriptors).
 constexpr Duration kAcceptPause = std::chrono::milliseconds(20);
-// A shutdown that waits for requests says so this often.
+// How often a shutdown that waits for requests logs this.
 constexpr Duration kShutdownReminder = std::chrono::seconds(1);
 
 class ListeningServer final : public Server {
@@ -37,7 +37,7 @@ class ListeningServer final : public Server {
   std::string turned_away() const override { return core_->turned_away(); }
 
   Task<> Shutdown(MonotonicTime deadline) override {
-    // On the acceptor's executor, wherever it is called.
+    // Runs on the acceptor's executor, regardless of the caller's.
     return asio::co_spawn(
         executors_[0],
         ShutdownHere(core_, executors_[0], acceptor_.lock(), deadline),
@@ -111,7 +111,7 @@ class ListeningServer final : public Server {
       if (gone || !late) continue;
       const auto left = core->connections();
       for (const auto& connection : left) {
-        // Who it is from is known on its own executor alone.
+        // The peer's name may be read on the connection's own executor only.
         const bool named = next > deadline && connection == left.front();
         asio::post(connection->executor(), [core, connection, named,
                                             count = left.size()] {
@@ -130,7 +130,7 @@ class ListeningServer final : public Server {
 
   const std::shared_ptr<ServerCore> core_;
   const std::vector<Executor> executors_;
-  // Owned by the loop, so that it goes with its executor.
+  // Owned by the accept loop, so that it is destroyed with its executor.
   const std::weak_ptr<Acceptor> acceptor_;
   const std::string address_;
 };

@@ -1,5 +1,5 @@
-// The answering side: accepts connections, checks who calls, reads requests
-// and hands them to a Service. Steps 2 to 4 of a request's journey in
+// The server side: accepts connections, checks the callers, reads requests and
+// hands them to a Service. Steps 2 to 4 of a request's journey in
 // docs/architecture.md.
 #pragma once
 
@@ -22,21 +22,21 @@
 namespace capstan {
 
 struct ServerOptions {
-  Hello self;  // who this task is; lane and session are ignored
+  Hello self;  // this task; lane and session are ignored
   FrameLimits limits;
   KeepaliveOptions keepalive;
-  // Bytes of requests held in the server's memory at once, from one connection
-  // and from all. At the bound the server stops reading. (What a service
-  // receives into memory of its own is the service's to bound.)
+  // Bytes of requests held in the server's memory at once, for one connection
+  // and in total. At the limit the server stops reading. (Bytes that a service
+  // receives into its own memory are for the service to limit.)
   uint64_t connection_bytes = uint64_t{256} << 20;
   uint64_t total_bytes = uint64_t{2} << 30;
-  // Connections at once; one more is refused by name.
+  // Connections at once; one more is refused, naming the limit.
   int max_connections = 16'384;
-  // Requests of one connection being served at once; at the bound the server
-  // stops reading from it.
+  // Requests of one connection being served at once; at the limit the server
+  // stops reading from the connection.
   int max_requests_per_connection = 1'024;
-  // A connection must say hello within this time, and a message that has begun
-  // must go on: no progress for this long closes the connection.
+  // A connection must send its hello within handshake_timeout. A message that
+  // has begun and makes no progress for stall_timeout closes the connection.
   Duration handshake_timeout = std::chrono::seconds(5);
   Duration stall_timeout = std::chrono::seconds(5);
 };
@@ -45,9 +45,9 @@ struct ServerOptions {
 struct ServerCounters {
   std::atomic<uint64_t> connections_accepted = 0;
   std::atomic<uint64_t> connections_open = 0;
-  // Turned away before the first request: another job, no certificate, ...
+  // Refused before the first request: another job, no certificate, ...
   std::atomic<uint64_t> connections_refused = 0;
-  std::atomic<uint64_t> malformed = 0;  // closed for bytes against docs/wire.md
+  std::atomic<uint64_t> malformed = 0;  // closed for violating docs/wire.md
   std::atomic<uint64_t> stalled = 0;    // closed for slowness or silence
   std::atomic<uint64_t> requests = 0;
   std::atomic<uint64_t> bytes_in_flight = 0;
@@ -56,29 +56,30 @@ struct ServerCounters {
 class Server {
  public:
   // Listens on `address` and serves on `executors`: the first accepts, and
-  // connections are spread over all in turn. `clock`, `network`, `logger` and
-  // `service` must outlive the server. Fails as Network::Listen does.
+  // connections are assigned to all of them round robin. `clock`, `network`,
+  // `logger` and `service` must outlive the server. Fails as Network::Listen
+  // does.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       Clock& clock, Network& network, Logger& logger, Service& service,
       std::vector<Executor> executors, const std::string& address,
       ServerOptions options);
 
-  // The executors must not run any more, or Shutdown must have returned.
+  // The executors must have stopped, or Shutdown must have returned.
   virtual ~Server() = default;
 
-  // Where clients reach it, with the port that was chosen.
+  // Where clients reach the server, with the port that was chosen.
   virtual std::string address() const = 0;
 
-  // Stops accepting, tells the peers, lets the requests under way finish until
-  // `deadline`, cancels the rest, closes all connections. Call on any executor;
-  // once.
+  // Stops accepting, tells the peers, lets outstanding requests finish until
+  // `deadline`, cancels the rest and closes all connections. Call once, on any
+  // executor.
   virtual Task<> Shutdown(MonotonicTime deadline) = 0;
 
   virtual const ServerCounters& counters() const = 0;
 
-  // How many callers have been turned away before they could ask for anything,
-  // and why the last one was, in a sentence; empty if none was. From any
-  // thread.
+  // A sentence with the number of callers refused before their first request,
+  // and the reason for the last one; empty if there were none. May be called
+  // from any thread.
   virtual std::string turned_away() const = 0;
 };
 

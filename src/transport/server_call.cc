@@ -85,8 +85,8 @@ Task<absl::Status> ConnectionCall::Receive(MutableBytes into) {
     if (piece_left_ == 0) co_return abort_reason_;
     const MutableBytes part = into.first(
         static_cast<size_t>(std::min<uint64_t>(into.size(), piece_left_)));
-    // At the end of a piece its successor's header comes along; in the middle
-    // reading ahead pays only for a service that asks for a little at a time.
+    // At the end of a piece, the next header is read along. In the middle,
+    // reading ahead pays only for a service that asks for little at a time.
     size_t ahead =
         part.size() < FrameReader::kReadAhead ? FrameReader::kReadAhead : 0;
     if (part.size() == piece_left_) ahead = kHeaderBytes;
@@ -109,14 +109,14 @@ Task<absl::Status> ConnectionCall::Receive(MutableBytes into) {
 Task<absl::StatusOr<Buffer>> ConnectionCall::ReceiveAll() {
   const uint64_t bytes = unreceived_;
   if (IsInline(header_)) {
-    // Counted already; handed over without a copy if nothing was taken yet.
+    // Already counted; handed over without a copy if nothing was received yet.
     if (bytes == inline_data_.size()) {
       unreceived_ = 0;
       co_return std::move(inline_data_);
     }
   } else {
-    // The connection's own bound comes first, so that who waits for it holds
-    // nothing that others wait for.
+    // Acquire from the connection's own budget first, so that a call waiting
+    // for it holds nothing that others wait for.
     ServerCore& core = connection_.core();
     ByteBudget& mine = connection_.bodies();
     const uint64_t limit = std::min(core.bodies.limit(), mine.limit());

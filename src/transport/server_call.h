@@ -1,4 +1,4 @@
-// One request while it is being served: what the Service sees of it.
+// One request being served, as the Service sees it.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class ServerConnection;
 // Lives on its connection's executor; the connection outlives it.
 class ConnectionCall final : public ServerCall {
  public:
-  // The caller waits for `timeout` from `arrived` on, and from every byte of
+  // The caller's `timeout` runs from `arrived`, and restarts with every byte of
   // the attachments.
   ConnectionCall(ServerConnection& connection, const FrameHeader& header,
                  MessagePrefix prefix, MonotonicTime arrived, Duration timeout);
@@ -40,29 +40,29 @@ class ConnectionCall final : public ServerCall {
 
   // For the connection:
   uint64_t id() const { return header_.request_id; }
-  // The bytes that it was admitted with.
+  // The bytes that the call was admitted with.
   uint64_t head_bytes() const { return head_bytes_.bytes(); }
   // The bytes that ReceiveAll holds.
   uint64_t body_bytes() const { return body_bytes_.bytes(); }
-  // The inline attachments, to be filled before the call is served.
+  // The inline attachments; filled before the call is served.
   Buffer& inline_data() { return inline_data_; }
-  // The caller has gone or cancelled, or its time is over.
+  // The caller disconnected or cancelled, or the deadline passed.
   void Cancel(absl::Status why);
   // The rest of the attachments will not come.
   void Abort(absl::Status why);
-  // A piece of `bytes` bytes is next on the stream, and Receive may read it.
+  // The stream's next `bytes` bytes are a piece that Receive may read.
   void OfferPiece(uint64_t bytes);
   uint64_t piece_left() const { return piece_left_; }
-  // Bytes of the attachments not yet announced by a piece.
+  // Bytes of the attachments whose pieces have not arrived yet.
   uint64_t unannounced() const { return unannounced_; }
   // Serve has returned.
   void Finish() { finished_ = true; }
   bool finished() const { return finished_; }
-  // The caller has cancelled or gone: nobody waits for an answer.
+  // The caller cancelled or disconnected: nobody is waiting for an answer.
   bool caller_gone() const {
     return !cancel_reason_.ok() && !absl::IsDeadlineExceeded(cancel_reason_);
   }
-  // The entry of the deadline that is watched, if one is.
+  // The entry of the watched deadline, if any.
   std::optional<DeadlineQueue::Key>& deadline_key() { return deadline_key_; }
   void Hold(HeldBytes bytes) { head_bytes_ = std::move(bytes); }
 
@@ -72,15 +72,15 @@ class ConnectionCall final : public ServerCall {
   const MessagePrefix prefix_;
   const Duration timeout_;
   MonotonicTime last_received_;
-  bool receiving_ = false;  // the reader reads this call's bytes
-  uint64_t unreceived_;     // bytes of attachments that Receive has not given
-  uint64_t unannounced_;    // of those that come in pieces
+  bool receiving_ = false;  // the reader is reading this call's bytes
+  uint64_t unreceived_;     // attachment bytes not yet received by the service
+  uint64_t unannounced_;    // those whose pieces have not arrived yet
   uint64_t piece_left_ = 0;
   Buffer inline_data_;
   HeldBytes head_bytes_;
   HeldBytes body_bytes_;        // of the server
   HeldBytes connection_bytes_;  // of the connection
-  Waiter waiter_;               // Receive, for the next piece
+  Waiter waiter_;               // Receive waits here for the next piece
   absl::Status abort_reason_;
   absl::Status cancel_reason_;
   std::function<void()> listener_;

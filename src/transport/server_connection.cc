@@ -16,7 +16,7 @@
 namespace capstan {
 namespace {
 
-// What of a request is held in memory before it is served.
+// The bytes of a request held in memory before it is served.
 uint64_t HeadBytes(const FrameHeader& header) {
   return PrefixBytes(header) + (IsInline(header) ? header.attachment_bytes : 0);
 }
@@ -63,7 +63,7 @@ Task<> ServerConnection::Run(std::shared_ptr<ServerConnection> self,
   }
   self->Fail(status);
   if (self->greeted_) core.service.OnDisconnect(self->peer_);
-  // A shutdown waits for the requests, not only for the connections.
+  // A shutdown waits for requests, not just for connections.
   while (!self->calls_.empty()) co_await self->slot_waiter_.Sleep();
   core.Remove(self);
 }
@@ -88,8 +88,8 @@ Task<absl::Status> ServerConnection::Handshake(absl::Status refusal) {
     refusal = CheckToken(*stream_, core_->options.self, *hello);
   }
   hello->token.clear();
-  // Entered before the welcome, after which the caller opens its bulk lane. A
-  // bulk lane without a small one would be watched by nobody.
+  // Add the lane before the welcome, after which the caller opens its bulk
+  // lane. A bulk lane without a small one would not be monitored.
   if (refusal.ok() &&
       !core_->AddLane(hello->session, hello->lane, shared_from_this())) {
     co_return absl::UnavailableError("its session is over");
@@ -129,8 +129,8 @@ Task<absl::Status> ServerConnection::ReadRequests() {
 
 Task<> ServerConnection::WriteLoop(std::shared_ptr<ServerConnection> self) {
   absl::Status status = co_await self->writer_.Run();
-  // Stopped: all is written, and the connection may end. Failed: the reader
-  // will see it too, after what the peer had still to say.
+  // If stopped, everything is written and the connection may end. If failed,
+  // the reader sees the failure too, after the peer's remaining frames.
   if (status.ok()) self->stream_->Close();
 }
 
@@ -151,7 +151,7 @@ void ServerConnection::Fail(absl::Status reason) {
   if (ended_) return;
   ended_ = true;
   reason_ = std::move(reason);
-  // That of TLS; of others Handshake knows more.
+  // A refusal by TLS; Handshake handles the others with more detail.
   const bool refused = !greeted_ && absl::IsUnauthenticated(reason_);
   const bool malformed = absl::IsInvalidArgument(reason_);
   if (refused) ++core_->counters.connections_refused;
@@ -224,7 +224,7 @@ std::optional<HeldBytes> ServerConnection::TryAdmit(const FrameHeader& header) {
 }
 
 bool ServerConnection::HasRoom(uint64_t bytes) const {
-  // One request alone may exceed the connection's bound.
+  // A single request may exceed the connection's limit.
   const ServerOptions& options = core_->options;
   return static_cast<int>(calls_.size()) <
              options.max_requests_per_connection &&
@@ -319,7 +319,7 @@ absl::Status ServerConnection::HandleAbort(const FrameHeader& header) {
 }
 
 void ServerConnection::HandleCancel(const FrameHeader& header) {
-  // An id that is not there was answered already: the two crossed.
+  // An unknown id was answered already: the cancel and the answer crossed.
   const auto found = calls_.find(header.request_id);
   if (found == calls_.end()) return;
   const std::shared_ptr<ConnectionCall> call = found->second;
@@ -344,8 +344,8 @@ void ServerConnection::WatchDeadline(ConnectionCall& call) {
 
 Task<> ServerConnection::ServeCall(std::shared_ptr<ServerConnection> self,
                                    std::shared_ptr<ConnectionCall> given) {
-  // A local goes before the parameters when the context is destroyed, and this
-  // one gives back bytes to the connection's budget.
+  // A local is destroyed before the parameters when the context is destroyed,
+  // and this one releases bytes to the connection's budget.
   const std::shared_ptr<ConnectionCall> call = std::move(given);
   ServerReply reply;
   if (self->leaving_) {
@@ -354,7 +354,7 @@ Task<> ServerConnection::ServeCall(std::shared_ptr<ServerConnection> self,
     try {
       reply = co_await self->core_->service.Serve(*call);
     } catch (const std::exception& error) {
-      // A service is the user's code; its mistake must not end the process.
+      // A service may run user code, whose bugs must not end the process.
       reply = ErrorReply(absl::InternalError(
           absl::StrCat("the service threw: ", error.what())));
     }
@@ -373,7 +373,7 @@ Task<> ServerConnection::ServeCall(std::shared_ptr<ServerConnection> self,
 
 void ServerConnection::Reply(const ConnectionCall& call, ServerReply reply) {
   if (ended_ || call.caller_gone()) return;
-  // The caller may still be there, if other transfers to or from it move.
+  // The caller may still be waiting, if other transfers on its lane progress.
   if (call.cancelled() && absl::IsCancelled(reply.status)) {
     reply.status =
         absl::DeadlineExceededError("not finished within the caller's timeout");

@@ -1,5 +1,5 @@
-// The answering side of one connection: reads requests, has them served, many
-// at once, and writes the answers as they are ready.
+// The server side of one connection: reads requests, has many served at once,
+// and writes the answers as they become ready.
 #pragma once
 
 #include <map>
@@ -25,33 +25,33 @@ namespace capstan {
 class ServerCore;
 
 // Lives on its stream's executor; only executor() may be called from others.
-// Kept alive by its own coroutines until it has ended and the last of its
+// Its own coroutines keep it alive until it has ended and the last of its
 // requests has been served.
 class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
   ServerConnection(std::shared_ptr<ServerCore> core, const Executor& executor,
                    std::unique_ptr<Stream> stream);
 
-  // The whole life of the connection, from the handshake on. If `refusal` is
-  // not OK the peer is told so instead.
+  // Runs the connection from the handshake to its end. If `refusal` is not OK,
+  // sends that to the peer instead.
   static Task<> Run(std::shared_ptr<ServerConnection> self,
                     absl::Status refusal);
 
-  // Ends the connection. Requests under way are cancelled.
+  // Ends the connection and cancels its outstanding requests.
   void Fail(absl::Status reason);
 
-  // Tells the peer that the server leaves; from now on requests are refused.
-  // Ends the connection when those under way are served.
+  // Tells the peer that the server is leaving and refuses further requests.
+  // Ends the connection once the outstanding ones are served.
   void Leave();
 
-  // Closes the stream once the server leaves, all is served and no bulk lane
-  // depends on this one. Called whenever that may have become true.
+  // Closes the stream if the server is leaving, every request is served and no
+  // bulk lane depends on this one. Call whenever that may have become true.
   void LeaveIfDone();
 
   // For calls of this connection:
   ServerCore& core() { return *core_; }
   FrameReader& reader() { return reader_; }
-  // What ServerCall::ReceiveAll holds.
+  // The budget for bytes held by ServerCall::ReceiveAll.
   ByteBudget& bodies() { return bodies_; }
   const Hello& peer() const { return peer_; }
   const Executor& executor() const { return executor_; }
@@ -75,7 +75,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   Task<absl::Status> HandleData(FrameHeader header);
   absl::Status HandleAbort(const FrameHeader& header);
   void HandleCancel(const FrameHeader& header);
-  // The memory for a request's head, if it is to be had without waiting.
+  // Takes the memory for a request's head if that is possible without waiting.
   std::optional<HeldBytes> TryAdmit(const FrameHeader& header);
   bool HasRoom(uint64_t bytes) const;
   // Waits until the request's head may be held in memory and served.
@@ -93,12 +93,12 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   Hello peer_;
   bool greeted_ = false;
 
-  ByteBudget bodies_;  // before the calls, which hold bytes of it
+  ByteBudget bodies_;  // outlives calls_, which hold its bytes
   std::map<uint64_t, std::shared_ptr<ConnectionCall>> calls_;
-  // The request whose attachments are coming in pieces, or null.
+  // The request whose attachments are arriving in pieces, or null.
   std::shared_ptr<ConnectionCall> incoming_;
-  Waiter piece_waiter_;  // the reader, for a piece to be received
-  Waiter slot_waiter_;   // the reader, for room for a request
+  Waiter piece_waiter_;  // the reader waits here for Receive to read a piece
+  Waiter slot_waiter_;   // the reader waits here for room for a request
   uint64_t held_ = 0;    // bytes of heads and inline attachments
   bool ended_ = false;
   bool leaving_ = false;

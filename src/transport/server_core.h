@@ -24,12 +24,12 @@ class ServerCore {
   ServerCore(Clock& clock_in, Logger& logger_in, Service& service_in,
              ServerOptions options_in);
 
-  // Keeps track of who is connected. A small lane that ends takes its bulk
-  // lane with it, as only the small one is watched; so when the server leaves,
-  // the bulk lane goes first.
+  // Tracks the open connections. A small lane that ends takes its bulk lane
+  // with it, because only the small lane is monitored; so when the server
+  // leaves, the bulk lane closes first.
   void Add(const std::shared_ptr<ServerConnection>& connection);
   void Remove(const std::shared_ptr<ServerConnection>& connection);
-  // False for a bulk lane whose small lane is not there (any more).
+  // Returns false for a bulk lane without an open small lane.
   [[nodiscard]] bool AddLane(
       uint64_t session, Lane lane,
       const std::shared_ptr<ServerConnection>& connection);
@@ -37,16 +37,16 @@ class ServerCore {
   bool HasLane(uint64_t session, Lane lane) const;
   std::vector<std::shared_ptr<ServerConnection>> connections() const;
 
-  // One warning, or none: Complaints says.
+  // Logs a warning unless Complaints suppresses it.
   void Complain(const std::string& peer, const absl::Status& why);
 
-  // The same of a caller that has not come as far as its first request, which
-  // turned_away tells of.
+  // Like Complain, for a caller refused before its first request; turned_away
+  // reports these.
   void TurnAway(const std::string& peer, const absl::Status& why);
   std::string turned_away() const;
 
-  // Calls `done`, from any thread, when nobody is connected any more (at once
-  // if nobody is). One listener.
+  // Calls `done`, from any thread, once no connection is left (at once if there
+  // is none). One listener only.
   void OnIdle(std::function<void()> done);
 
   Clock& clock;
@@ -54,9 +54,9 @@ class ServerCore {
   Service& service;
   const ServerOptions options;
   ServerCounters counters;
-  // Two pools, so that who holds bytes of the second waits for nobody, and
-  // none can wait in a circle: the heads of messages with what is inline, and
-  // what ServerCall::ReceiveAll receives.
+  // Two pools, so that calls cannot deadlock: `heads` for the heads of messages
+  // with their inline attachments, `bodies` for what ServerCall::ReceiveAll
+  // receives. A call that holds bytes of `bodies` waits for no others.
   ByteBudget heads;
   ByteBudget bodies;
 
@@ -64,8 +64,8 @@ class ServerCore {
   using Lanes = std::array<std::weak_ptr<ServerConnection>, 2>;
 
   mutable std::mutex mutex_;
-  // Ordered by age, so that a simulation does the same each time. Not owned:
-  // when its executor is destroyed a connection goes with its coroutines.
+  // Ordered by age, so that simulation is deterministic. Not owned: a
+  // connection is destroyed with its coroutines when its executor is.
   std::map<uint64_t, std::weak_ptr<ServerConnection>> connections_;
   std::map<const ServerConnection*, uint64_t> ages_;
   uint64_t next_age_ = 0;

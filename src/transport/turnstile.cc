@@ -15,7 +15,7 @@ Turnstile::Passage::~Passage() {
   } else {
     turnstile_.waiting_.erase(place_);
   }
-  // Either may have been what the next in line waited for.
+  // Either may be what the next call in line was waiting for.
   turnstile_.Grant();
 }
 

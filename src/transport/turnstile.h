@@ -1,4 +1,4 @@
-// Lets calls pass while the bytes under way stay within a bound, in order.
+// Admits calls in order while their bytes in flight stay within a limit.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class Turnstile {
  public:
   explicit Turnstile(uint64_t limit) : limit_(limit) {}
 
-  // A call's place in the queue and, once granted, its bytes; both are given
-  // back when this object is destroyed. One call alone may exceed the limit.
+  // A call's place in the queue and, once granted, its bytes; both are released
+  // when this object is destroyed. A single call may exceed the limit.
   class Passage {
    public:
     Passage(Turnstile& turnstile, CallState& state, uint64_t bytes);
     ~Passage();
     Passage(const Passage&) = delete;
     Passage& operator=(const Passage&) = delete;
-    // Whether the call may go on. `state` is woken when this becomes true.
+    // Whether the call may proceed. `state` is woken when this becomes true.
     bool granted() const { return granted_; }
 
    private:
@@ -34,7 +34,7 @@ class Turnstile {
     std::list<Passage*>::iterator place_;
   };
 
-  // Ends the calls that wait.
+  // Ends the waiting calls.
   void EndAll(const absl::Status& status);
 
  private:

@@ -20,7 +20,7 @@ class TurnstileTest : public ::testing::Test {
 TEST_F(TurnstileTest, GrantsInOrderWhileThereIsRoom) {
   std::optional<Turnstile::Passage> a(std::in_place, turnstile_, a_, 60);
   std::optional<Turnstile::Passage> b(std::in_place, turnstile_, b_, 60);
-  // Would fit, but must not overtake.
+  // Would fit but must not overtake.
   std::optional<Turnstile::Passage> c(std::in_place, turnstile_, c_, 10);
   EXPECT_TRUE(a->granted());
   EXPECT_FALSE(b->granted());

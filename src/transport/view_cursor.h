@@ -1,4 +1,4 @@
-// Walks through a list of views, as ReadSome and WriteSome are given it.
+// Walks through a list of views such as those passed to ReadSome and WriteSome.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace capstan {
 
-// A place in a list of views: all bytes before it are done with. Looks at the
-// first kMaxViews views only. Does not own the list, which must stay valid.
+// A position in a list of views; all bytes before it are done. Uses only the
+// first kMaxViews views. Does not own the list, which must stay valid.
 template <typename View>
 requires std::same_as<View, Bytes> || std::same_as<View, MutableBytes>
 class ViewCursor {
@@ -24,13 +24,13 @@ class ViewCursor {
     SkipEmpty();
   }
 
-  // Bytes left in all, and the first of them that lie together.
+  // The number of bytes left, and the first contiguous ones.
   size_t remaining() const { return remaining_; }
   View front() const {
     return remaining_ == 0 ? View() : views_.front().subspan(offset_);
   }
 
-  // Moves on by `count` bytes, at most remaining().
+  // Advances by `count` bytes, at most remaining().
   void Advance(size_t count) {
     remaining_ -= count;
     offset_ += count;

@@ -6,8 +6,8 @@
 
 namespace capstan {
 
-// What it asks for is done by Fit (train/fit/fit_checkpoints.cc), which alone
-// knows which batches are done.
+// Fit does the work (train/fit/fit_checkpoints.cc), because only Fit knows
+// which batches are done.
 BackupAndRestore::BackupAndRestore(std::string directory,
                                    BackupAndRestoreOptions options)
     : directory_(std::move(directory)), options_(options) {

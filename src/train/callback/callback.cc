@@ -10,7 +10,7 @@ namespace capstan {
 
 Callback::Callback() = default;
 Callback::~Callback() = default;
-// A copy is of its settings: it is attached to nothing.
+// A copy has the settings but is not attached to a trainer.
 Callback::Callback(const Callback& /*other*/) {}
 // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned.
 Callback& Callback::operator=(const Callback& /*other*/) { return *this; }

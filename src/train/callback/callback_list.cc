@@ -57,7 +57,7 @@ void CallbackList::SetStates(
     const auto found = std::find_if(next, states.end(), [&](const auto& state) {
       return state.first == callback->Name();
     });
-    // One that is new; another one may be gone.
+    // A new callback has no state; a state may also lack its callback.
     if (found == states.end()) continue;
     CallOne(*callback, "SetState", [&] { callback->SetState(found->second); });
     next = found + 1;

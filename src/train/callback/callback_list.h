@@ -11,16 +11,16 @@ namespace capstan {
 // Not thread-safe.
 class CallbackList {
  public:
-  // Attaches them, until its end.
+  // Attaches the callbacks until this object is destroyed.
   CallbackList(std::vector<CallbackHandle> callbacks, Trainer& trainer,
                const CallbackParams& params);
   ~CallbackList();
   CallbackList(const CallbackList&) = delete;
   CallbackList& operator=(const CallbackList&) = delete;
 
-  // Calls a hook of each, in their order. What one throws is thrown with its
-  // name and that of the hook in front: an Error with its code, any other
-  // exception as kUnknown.
+  // Calls a hook of each callback, in order. An exception is rethrown with the
+  // names of the callback and the hook in front: an Error with its code, any
+  // other exception as kUnknown.
   template <typename... Args>
   void Call(const char* hook, void (Callback::*function)(Args...),
             std::type_identity_t<Args>... args) const {
@@ -29,9 +29,10 @@ class CallbackList {
     }
   }
 
-  // Names and states, of all that have one.
+  // The names and states of all callbacks that have a state.
   std::vector<std::pair<std::string, std::string>> States() const;
-  // In the same order, of those of the same names; others are left out.
+  // Matches states with callbacks by name, in order; skips those without a
+  // match.
   void SetStates(
       const std::vector<std::pair<std::string, std::string>>& states) const;
 

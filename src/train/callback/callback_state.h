@@ -1,5 +1,4 @@
-// What callbacks remember, as text: a few numbers, each of which may be
-// missing.
+// The state of a callback as text: a few numbers, each of which may be missing.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +9,7 @@
 namespace capstan {
 
 std::string EncodeState(std::initializer_list<std::optional<double>> numbers);
-// As many as `count`; none at all if it is something else. Pure.
+// Returns `count` numbers, all of them missing if `text` is malformed. Pure.
 std::vector<std::optional<double>> DecodeState(const std::string& text,
                                                size_t count);
 

@@ -8,9 +8,9 @@
 
 namespace capstan {
 
-// `pattern` with {epoch}, {batch} and the logs put in, and ".safetensors" at
-// its end if it is not there. Throws kInvalidArgument, naming what can be put
-// in, for a pattern that is wrong or has other names.
+// `pattern` with {epoch}, {batch} and the logs filled in, and ".safetensors"
+// appended if missing. Throws kInvalidArgument, listing the valid names, for a
+// malformed pattern or unknown names.
 std::string CheckpointPath(const std::string& pattern, int epoch,
                            std::int64_t batch, const Logs& logs);
 

@@ -85,7 +85,7 @@ CSVLogger::CSVLogger(std::string path, CsvLoggerOptions options)
 CSVLogger::~CSVLogger() = default;
 
 void CSVLogger::OnTrainBegin(Logs& /*logs*/) {
-  // Not at the end of the first epoch, if there can be no such file.
+  // Fail now rather than after the first epoch if the file cannot be created.
   OpenFolderOf(path_, IfMissing::kCreate);
   log_->Begin(options_.append ? ParseRows(ReadLog(path_), options_.separator)
                               : std::vector<Row>());
@@ -98,7 +98,7 @@ void CSVLogger::OnEpochEnd(int epoch, Logs& logs) {
   try {
     log_->Add(epoch, std::move(row),
               [&] { return ParseRows(ReadLog(path_), options_.separator); });
-    // As a whole: an epoch may be the first to have a certain column.
+    // Rewrite the whole file, because an epoch may add columns.
     const std::string text = ToText(log_->lines(), options_.separator);
     const FileInFolder file = OpenFolderOf(path_, IfMissing::kCreate);
     ThrowIfError(ReplaceFile(*file.folder, file.name,

@@ -37,10 +37,10 @@ void EarlyStopping::OnEpochEnd(int epoch, Logs& logs) {
     best_epoch_ = epoch;
     if (options_.restore_best_weights) {
       best_values_ = trainer().Values();
-      // How often it was trained is not a matter of the weights.
+      // The count of iterations is not one of the weights.
       best_values_.erase(trainer().model().name() + "/iterations");
     }
-    // Any value is better than no baseline.
+    // Without a baseline, any value is better.
     if (Improves(*value, options_.baseline)) waited_ = 0;
     if (waited_ == 0) return;
   }
@@ -71,7 +71,7 @@ void EarlyStopping::SetState(const std::string& state) {
   best_ = numbers[1];
   std::optional<int> best_epoch;
   if (numbers[2]) best_epoch = static_cast<int>(*numbers[2]);
-  // They are of an epoch that comes again, or of none of this process.
+  // The values are of an epoch that is repeated, or belong to another process.
   if (best_epoch != best_epoch_) best_values_.clear();
   best_epoch_ = best_epoch;
 }

@@ -6,7 +6,7 @@
 namespace capstan {
 namespace {
 
-// A line for each epoch is not much.
+// More than any log with one line per epoch.
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
 }  // namespace

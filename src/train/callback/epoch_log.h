@@ -1,5 +1,5 @@
-// A log with a line for each epoch, of Fits that may go on where they were cut
-// off, or go back to a checkpoint: each epoch has one line all the same.
+// A log with one line for each epoch, even if a Fit was interrupted and resumed
+// or went back to a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace capstan {
 
-// The text of a log; empty if there is none. The folder is made. Throws.
+// The text of a log; empty if the file does not exist. Creates the folder.
+// Throws on errors.
 std::string ReadLog(const std::string& path);
 
 // Not thread-safe.
@@ -22,11 +23,11 @@ class EpochLog {
  public:
   using FindEpoch = std::function<std::optional<int>(const Line& line)>;
 
-  // `epoch_of` is nullopt for what is no line of a log.
+  // `epoch_of` must return nullopt for anything that is not a line of a log.
   explicit EpochLog(FindEpoch epoch_of) : epoch_of_(std::move(epoch_of)) {}
 
-  // A Fit begins. `lines` are of others, and stay. Only SetState tells whether
-  // it is a new one.
+  // Call when a Fit begins. `lines` are from other Fits and are kept. Whether
+  // this Fit is a new one is known only if SetState follows.
   void Begin(std::vector<Line> lines) {
     lines_ = std::move(lines);
     before_ = static_cast<std::int64_t>(lines_.size());
@@ -35,9 +36,10 @@ class EpochLog {
     resumed_ = false;
   }
 
-  // Adds the line of `epoch`. If some of those that are there come again they
-  // are dropped, and if they are not known, they are what `read()` returns.
-  // Whether any were dropped or read.
+  // Adds the line of `epoch`. After a resume, first drops the lines of epochs
+  // that are repeated; if the lines of the file are not known, they are those
+  // that `read()` returns. Returns whether this was after a resume, so that the
+  // whole file must be written again.
   bool Add(int epoch, Line line,
            const std::function<std::vector<Line>()>& read) {
     const bool anew = resumed_;
@@ -54,13 +56,13 @@ class EpochLog {
 
   const std::vector<Line>& lines() const { return lines_; }
 
-  // As Callback's.
+  // As in Callback.
   std::string State() const {
     return EncodeState({static_cast<double>(before_), first_});
   }
   void SetState(const std::string& state) {
     const auto numbers = DecodeState(state, 2);
-    // Those that this process has logged may not all have been written.
+    // The file may lack some of the lines that this process has logged.
     known_ = known_ && first_;
     resumed_ = true;
     before_ = static_cast<std::int64_t>(numbers[0].value_or(0));
@@ -78,9 +80,9 @@ class EpochLog {
         continue;
       }
       const std::optional<int> at = epoch_of_(line);
-      // Without a first one, what is there is of others.
+      // Without first_, this Fit has no lines, so these are not its own.
       if (!first_ || !at || *at < *first_ || *at >= epoch) continue;
-      // Each once.
+      // Keep each epoch once.
       if (last && *at <= *last) continue;
       last = at;
       kept.push_back(std::move(line));
@@ -89,10 +91,10 @@ class EpochLog {
   }
 
   const FindEpoch epoch_of_;
-  std::int64_t before_ = 0;   // lines that are not of this Fit
-  std::optional<int> first_;  // epoch that this Fit has a line of
+  std::int64_t before_ = 0;   // lines that are not from this Fit
+  std::optional<int> first_;  // first epoch that this Fit logged
   bool known_ = false;        // lines_ are those of the file
-  bool resumed_ = false;      // and some of them may come again
+  bool resumed_ = false;      // some of them may be repeated
   std::vector<Line> lines_;
 };
 

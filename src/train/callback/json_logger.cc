@@ -23,7 +23,7 @@ std::optional<int> JsonEpochOf(const std::string& line) {
   return found->get<int>();
 }
 
-// One that was cut off in the middle is a line too: of no epoch.
+// A line that was cut off is returned too; it has no epoch.
 std::vector<std::string> ReadLines(const std::string& path) {
   return absl::StrSplit(ReadLog(path), '\n', absl::SkipEmpty());
 }
@@ -39,7 +39,7 @@ JSONLogger::JSONLogger(std::string path, bool append)
 JSONLogger::~JSONLogger() = default;
 
 void JSONLogger::OnTrainBegin(Logs& /*logs*/) {
-  // Not at the end of the first epoch, if there can be no such file.
+  // Fail now rather than after the first epoch if the file cannot be created.
   OpenFolderOf(path_, IfMissing::kCreate);
   log_->Begin(append_ ? ReadLines(path_) : std::vector<std::string>());
   in_file_ = false;
@@ -54,7 +54,8 @@ void JSONLogger::OnEpochEnd(int epoch, Logs& logs) {
   try {
     const bool anew =
         log_->Add(epoch, std::move(line), [&] { return ReadLines(path_); });
-    // If it fails, there may be a part of a line.
+    // A failed write may leave a partial line, so the next one rewrites the
+    // file.
     const bool in_file = std::exchange(in_file_, false);
     Write(in_file && !anew);
     in_file_ = true;

@@ -66,7 +66,7 @@ TEST(JsonLoggerTest, HasALineForEachEpoch) {
   EXPECT_EQ(ContentOf(path), "{\"epoch\": 0, \"loss\": 7}\n");
 }
 
-// Both, of one column, with or without what was there before.
+// Both loggers, with one column, with or without earlier content.
 class ResumedLoggerTest
     : public ::testing::TestWithParam<std::tuple<bool, bool>> {
  protected:
@@ -82,7 +82,7 @@ class ResumedLoggerTest
     Logs none;
     logger.OnTrainBegin(none);
   }
-  // As a Fit that goes on in another process calls it.
+  // A logger as set up by a Fit that resumes in another process.
   std::shared_ptr<Callback> Resume(const std::string& state) const {
     const std::shared_ptr<Callback> logger = NewLogger();
     logger->SetState(state);
@@ -94,7 +94,7 @@ class ResumedLoggerTest
     Logs logs = {{"loss", loss}};
     logger.OnEpochEnd(epoch, logs);
   }
-  // The file that has these.
+  // The text of a file with these rows.
   std::string Text(const std::vector<std::pair<int, int>>& rows) const {
     std::string text = json() ? "" : "epoch,loss\n";
     for (const auto& [epoch, loss] : rows) {
@@ -105,7 +105,7 @@ class ResumedLoggerTest
     }
     return text;
   }
-  // What is there before the Fit of a test, and what of it stays.
+  // Writes the content from before the test's Fit; returns what of it is kept.
   std::vector<std::pair<int, int>> LogOther() const {
     const std::shared_ptr<Callback> other = NewLogger();
     Begin(*other);
@@ -131,7 +131,7 @@ TEST_P(ResumedLoggerTest, GoesOnInAnotherProcess) {
     Begin(*logger);
     Log(*logger, 0, 1);
     state = logger->State();
-    // Of which nobody knows any more.
+    // The saved state does not know these epochs.
     Log(*logger, 1, 2);
     Log(*logger, 2, 3);
   }
@@ -139,7 +139,7 @@ TEST_P(ResumedLoggerTest, GoesOnInAnotherProcess) {
   ExpectAfter(others, {{0, 1}, {1, 2}, {2, 3}});
   Log(*logger, 1, 4);
   ExpectAfter(others, {{0, 1}, {1, 4}});
-  // And again.
+  // Resume once more.
   const std::shared_ptr<Callback> third = Resume(logger->State());
   Log(*third, 2, 5);
   Log(*third, 3, 6);
@@ -170,7 +170,7 @@ TEST_P(ResumedLoggerTest, WhatIsOfOthersIsNotTakenForItsOwn) {
   {
     const std::shared_ptr<Callback> logger = NewLogger();
     Begin(*logger);
-    // Cut off in its first epoch, which is not that of number 0.
+    // Interrupted in its first epoch, which is not epoch 0.
     state = logger->State();
   }
   Log(*Resume(state), 3, 1);

@@ -14,13 +14,13 @@
 namespace capstan {
 namespace {
 
-// Whether the path is that of a file of values; else of a directory.
+// Whether the path names a file of values; otherwise it names a directory.
 bool NamesFile(const std::string& path) {
   return absl::EndsWith(path, ".safetensors") || absl::StrContains(path, "{");
 }
 
-// Whether the checkpoint `path` is there, although something went wrong: older
-// ones may be what could not be removed.
+// Whether the checkpoint `path` exists despite an error: the error may have
+// been in removing older ones.
 bool IsWritten(const CheckpointManager& manager, const std::string& path) {
   try {
     const std::vector<std::string> names = manager.checkpoints();
@@ -32,9 +32,9 @@ bool IsWritten(const CheckpointManager& manager, const std::string& path) {
   }
 }
 
-// Whether the training itself has failed since `before`: a step, or a server
-// that is lost. The error may have been reported to whoever scheduled steps
-// meanwhile, and is then pending no more.
+// Whether the training itself has failed since `before`: a step failed or a
+// server was lost. The error may already have been reported to code that
+// scheduled steps meanwhile, and is then no longer pending.
 bool HasFailed(const QueueCounts& before, const QueueCounts& now) {
   return !now.error.ok() || now.failed != before.failed ||
          now.cancelled != before.cancelled;
@@ -101,11 +101,11 @@ void ModelCheckpoint::MaybeSave(int64_t batch, const Logs& logs) {
     value = FindMonitored(*this, logs, options_.monitor, found_);
     const MonitorMode mode = ResolveMode(options_.mode, options_.monitor);
     if (!value || !IsBetter(mode, *value, best_before_, 0)) return;
-    // Only now, as it waits for what is being written.
+    // Only now, because this waits for the checkpoint being written.
     ReportError();
     if (!IsBetter(mode, *value, best_, 0)) return;
   }
-  // A pattern that is wrong is a mistake, and not the disk's.
+  // A wrong pattern is the user's mistake, not an error of the disk, so throw.
   const std::string file =
       NamesFile(filepath_)
           ? CheckpointPath(filepath_, epoch_ + 1, batch + 1, logs)
@@ -130,7 +130,7 @@ bool ModelCheckpoint::Save(const std::string& file) {
     return true;
   } catch (const Error& error) {
     if (HasFailed(before, queue.counts())) throw;
-    // The folder may be another one when it is tried again.
+    // The folder may be a different one on the next attempt.
     manager_ = nullptr;
     Warn(*this,
          absl::StrCat("nothing was saved to '", file.empty() ? filepath_ : file,
@@ -156,7 +156,7 @@ void ModelCheckpoint::ReportError() {
     manager_->Wait();
   } catch (const Error& error) {
     Warn(*this, absl::StrCat(error.what(), "; the training goes on"));
-    // The best is what can be read back.
+    // A checkpoint counts as the best only if it can be read back.
     if (!IsWritten(*manager_, last_path_)) best_ = best_before_;
   }
   best_before_ = best_;

@@ -1,4 +1,4 @@
-// What a callback watches, and whether it got better.
+// The value that a callback monitors, and whether it improved.
 #pragma once
 
 #include <limits>
@@ -9,21 +9,21 @@
 
 namespace capstan {
 
-// kMin or kMax, whichever `mode` stands for with this name.
+// kMin or kMax: what `mode` means for `monitor`.
 MonitorMode ResolveMode(MonitorMode mode, const std::string& monitor);
 
-// Whether `value` is better than `than` by more than `min_delta`. What is no
-// number is not; and any number is better than nothing, or what is none.
+// Whether `value` is better than `than` by more than `min_delta`. NaN is never
+// better; any other value is better than nullopt or NaN.
 bool IsBetter(MonitorMode resolved, double value, std::optional<double> than,
               double min_delta);
 
-// The value that `monitor` has in these logs. Throws kNotFound, naming those
-// that there are.
+// The value of `monitor` in `logs`. Throws kNotFound, listing the names in the
+// logs.
 double MonitoredValue(const Logs& logs, const std::string& monitor);
 
-// The same of a callback's. Nullopt if it is not there, which may be so in some
-// epochs only, as with validation_freq: it is said unless `found` is set, which
-// it is from then on.
+// Like MonitoredValue, for a callback, but returns nullopt if the value is
+// missing. That may happen in some epochs only, as with validation_freq, so
+// warns only if `found` is false. Sets `found`.
 std::optional<double> FindMonitored(const Callback& callback, const Logs& logs,
                                     const std::string& monitor, bool& found);
 

@@ -45,7 +45,7 @@ TEST(MonitorTest, WhatIsNotMeasuredIsSaidOnce) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "warning: LambdaCallback: it watches 'x', which is not measured; "
             "there is loss; it does nothing until it is\n");
-  // Nor of what is there at first.
+  // No warning either if the value is present at first.
   found = false;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(FindMonitored(callback, {{"x", 2}}, "x", found), 2);

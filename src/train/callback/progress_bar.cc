@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kBetweenLines = 100'000'000;    // 10 per second
 constexpr std::int64_t kBetweenLooks = 1'000'000'000;  // at the cluster
 
-// Of updates counted as ClusterCoordinator::Staleness does, since `before`: the
-// number that 99% are not above.
+// The 99th percentile of the staleness of the updates since `before`; counts
+// are as in ClusterCoordinator::Staleness.
 std::optional<std::uint64_t> Percentile99(
     const std::vector<std::uint64_t>& before,
     const std::vector<std::uint64_t>& now) {
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> Percentile99(
   return std::nullopt;
 }
 
-// In the order of `names`, then as "val_" of them, then all others.
+// In the order of `names`, then their "val_" versions, then all others.
 std::vector<std::pair<std::string, double>> InOrder(
     const Logs& logs, const std::vector<std::string>& names) {
   std::vector<std::pair<std::string, double>> values;
@@ -52,15 +52,15 @@ struct ProgressBar::State {
   enum class When { kAtBegin, kInBetween, kAtEnd };
 
   Terminal terminal;
-  bool bar = false;  // or else a line per epoch
+  bool bar = false;  // otherwise a line per epoch
   bool training = false;
   std::int64_t begun = 0;
-  // Until the last batch that was trained: since when in this epoch, and in all
-  // epochs.
+  // The start of this epoch, the time of its last trained batch, and the time
+  // spent training in all epochs.
   std::int64_t epoch_begun = 0;
   std::int64_t last_batch = 0;
   std::int64_t trained_ns = 0;
-  // What the epoch had when it began here: of one that goes on, not nothing.
+  // What the epoch had when this process began it: not 0 if it was resumed.
   std::int64_t batches_before = 0;
   std::uint64_t examples_before = 0;
   std::int64_t last_line = 0;
@@ -73,7 +73,7 @@ struct ProgressBar::State {
   double SecondsSince(std::int64_t then) const {
     return static_cast<double>(terminal.now() - then) / 1e9;
   }
-  // How the cluster is, not more often than is of use.
+  // Reads the state of the cluster; kInBetween at most once per kBetweenLooks.
   void Look(ClusterCoordinator& coordinator, When when) {
     const std::int64_t now = terminal.now();
     if (when == When::kInBetween && now - last_look < kBetweenLooks) return;
@@ -86,10 +86,10 @@ struct ProgressBar::State {
       if (when == When::kAtBegin) staleness_before = counts;
       shown.staleness = Percentile99(staleness_before, counts);
     } catch (const Error&) {
-      // It is for looking at: what is wrong shows elsewhere, with its reason.
+      // For display only: errors surface elsewhere, with their reason.
     }
   }
-  // How far the epoch is.
+  // Measures the progress of the epoch.
   void Measure(const TrainProgress& progress, const Logs& logs,
                const std::vector<std::string>& names) {
     shown.done = progress.batches;
@@ -99,7 +99,7 @@ struct ProgressBar::State {
     shown.seconds = static_cast<double>(last_batch - epoch_begun) / 1e9;
     shown.values = InOrder(logs, names);
   }
-  // Over the line that is there.
+  // Overwrites the current line.
   void Redraw(const std::string& line) const {
     *terminal.out << '\r' << line << "\x1b[K" << std::flush;
   }
@@ -202,7 +202,7 @@ void ProgressBar::OnTrainEnd(Logs& /*logs*/) {
 }
 
 void ProgressBar::OnTestBegin(Logs& /*logs*/) {
-  // As a part of Fit it shows in the line of the epoch.
+  // Within Fit, an evaluation is shown in the line of the epoch.
   if (state_ == nullptr) Begin();
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t kMinBarWidth = 8;
 constexpr char kGreen[] = "\x1b[32m";
 constexpr char kPlain[] = "\x1b[0m";
 
-// "[=======>......]", or as much as is known without a total.
+// "[=======>......]", or what can be shown without a total.
 std::string Bar(const ProgressState& state, std::size_t width, bool color) {
   const std::int64_t total = *state.total;
   const double part = total <= 0 ? 1
@@ -59,7 +59,7 @@ std::vector<std::string> Tail(const ProgressState& state) {
   return tail;
 }
 
-// The parts as far as they fit; the bar shorter if that helps.
+// The parts that fit; shortens the bar if that helps.
 std::string Fit(const ProgressState& state, const std::string& speed,
                 std::size_t width, bool color) {
   const std::string head = Counts(state);
@@ -156,7 +156,7 @@ std::string EpochLine(int epoch, int epochs, const ProgressState& state) {
 std::string TimeLine(const TimeSplit& split) {
   const double total = split.data + split.pull + split.compute + split.push;
   if (total <= 0) return "";
-  // As many digits as a step of this length deserves.
+  // The longer the step, the fewer digits.
   const double step = total / 1e6;
   const int digits = step >= 10 ? 0 : step >= 1 ? 1 : 2;
   std::string line = fmt::format(

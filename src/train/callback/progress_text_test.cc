@@ -41,7 +41,7 @@ TEST(ProgressTextTest, ABarAtItsBeginningAndItsEnd) {
             "3,200 examples/s");
 }
 
-// One that goes on: what was done before took none of the time.
+// A resumed epoch: batches done before took none of its time.
 TEST(ProgressTextTest, WhatWasDoneBeforeIsNoPartOfTheSpeed) {
   ProgressState state = Quarter();
   state.before = 369;
@@ -67,7 +67,7 @@ TEST(ProgressTextTest, WithoutATotalThereIsNoBar) {
 }
 
 TEST(ProgressTextTest, FitsTheWidth) {
-  // The bar gets shorter, then what is last goes.
+  // The bar is shortened first, then parts are dropped from the end.
   EXPECT_EQ(BarLine(Quarter(), 120, false),
             " 469/1875 [==>............] 15,008 examples/s ETA 12 s - loss: "
             "0.4321 - accuracy: 0.8512 - 2/2 workers - staleness p99 3");

@@ -27,7 +27,7 @@ struct TensorBoard::Files {
   std::unique_ptr<EventFile> Create(const std::string& name) {
     return ValueOrThrow(EventFile::Create(*folder, name, clock, ThisProcess()));
   }
-  // That of validation is made when there is something to write to it.
+  // The validation file is created on first use.
   EventFile& Validation() {
     if (validation == nullptr) {
       validation = Create("validation");
@@ -35,9 +35,9 @@ struct TensorBoard::Files {
     }
     return *validation;
   }
-  // The steps are epochs; with points of batches, these too, of which the next
-  // is `batch`. The larger of the two then, so that nothing is dropped that
-  // does not come again.
+  // Steps are epochs and, with points for batches, also batches, the next being
+  // `batch`. Restart at the larger of the two, so that nothing is dropped that
+  // will not be written again.
   void Restart(int epoch, int64_t batch) {
     ThrowIfError(train->Restart(std::max<int64_t>(epoch, batch)));
     if (validation != nullptr) ThrowIfError(validation->Restart(epoch));
@@ -83,7 +83,7 @@ void TensorBoard::Write(const std::function<void(Files&)>& write) {
     if (files_ == nullptr) files_ = Open();
     write(*files_);
   } catch (const Error& error) {
-    // Readers go no further in a file than to what was cut off.
+    // Readers stop at a truncated event, so start new files.
     files_ = nullptr;
     if (std::exchange(warned_, true)) return;
     Warn(*this, absl::StrCat(error.what(), "; the training goes on"));
@@ -91,7 +91,7 @@ void TensorBoard::Write(const std::function<void(Files&)>& write) {
 }
 
 void TensorBoard::OnTrainBegin(Logs& /*logs*/) {
-  // Not later, if there can be no such folder.
+  // Fail now rather than later if the folder cannot be created.
   OpenFolder(directory_, IfMissing::kCreate);
   files_ = nullptr;
   last_point_ = trainer().iterations();
@@ -104,7 +104,7 @@ void TensorBoard::OnEpochBegin(int epoch, Logs& /*logs*/) {
   warned_ = false;
   if (!resumed_) return;
   const int64_t iterations = trainer().iterations();
-  // Points come again of what comes again.
+  // Repeated batches get their points again.
   last_point_ = std::min(last_point_, iterations);
   Write([&](Files& files) {
     files.Restart(epoch, options_.update_freq ? iterations + 1 : 0);
@@ -143,7 +143,7 @@ void TensorBoard::OnTrainBatchEnd(int64_t /*batch*/, Logs& logs) {
     for (const auto& [name, value] : logs) {
       ThrowIfError(files.train->Scalar("batch_" + name, iterations, value));
     }
-    // A coordinator that is killed takes what is in memory with it.
+    // A killed coordinator would lose what is still in memory.
     ThrowIfError(files.train->Flush());
   });
 }

@@ -31,7 +31,7 @@ Terminal ResolveTerminal(const TerminalOptions& options) {
   terminal.color = options.color.value_or(
       terminal.is_terminal &&
       !Environment::FromProcess().Get("NO_COLOR").has_value());
-  // The last column is left free: some terminals go to the next line there.
+  // Leave the last column free: some terminals wrap there.
   terminal.width = options.width
                        ? static_cast<std::size_t>(std::max(*options.width, 20))
                        : (own ? WindowWidth() - 1 : 79);
@@ -57,7 +57,7 @@ std::vector<CallbackHandle> WithDisplay(std::vector<CallbackHandle> callbacks,
       callbacks.begin(), callbacks.end(), [](const CallbackHandle& callback) {
         return dynamic_cast<ProgressBar*>(callback.get().get()) != nullptr;
       });
-  // The last, so that it shows what the others have added.
+  // Last, so that it shows what the other callbacks added.
   if (!there) callbacks.emplace_back(ProgressBar(verbose, terminal));
   return callbacks;
 }

@@ -1,4 +1,4 @@
-// What Fit, Evaluate and Predict show, and where.
+// What Fit, Evaluate and Predict display, and where.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace capstan {
 
-// TerminalOptions with nothing left open.
+// TerminalOptions with all defaults filled in.
 struct Terminal {
   std::ostream* out = nullptr;
   bool is_terminal = false;
@@ -23,11 +23,11 @@ struct Terminal {
 };
 Terminal ResolveTerminal(const TerminalOptions& options);
 
-// "loss" and the metrics, in the order in which they are shown.
+// "loss" and the metrics, in display order.
 std::vector<std::string> MetricNames(const StepConfig& order);
 
-// The callbacks, and one that shows the progress as `verbose` says, unless
-// there is one.
+// The callbacks, plus one that shows the progress according to `verbose` unless
+// there already is one.
 std::vector<CallbackHandle> WithDisplay(std::vector<CallbackHandle> callbacks,
                                         Verbose verbose,
                                         const TerminalOptions& terminal);

@@ -1,11 +1,11 @@
-// How event files name who writes them.
+// How event files identify their writer.
 #pragma once
 
 #include "telemetry/event_file.h"
 
 namespace capstan {
 
-// This machine and this process. Thread-safe.
+// Identifies this machine and process. Thread-safe.
 EventFileWriter ThisProcess();
 
 }  // namespace capstan

@@ -7,7 +7,7 @@
 namespace capstan {
 
 void Warn(const Callback& callback, std::string_view text) {
-  // At once, as other threads write there too.
+  // As one string, because other threads write there too.
   std::cerr << fmt::format("warning: {}: {}\n", callback.Name(), text);
   std::cerr.flush();
 }

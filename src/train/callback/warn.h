@@ -1,4 +1,4 @@
-// What a callback says when something is wrong that does not end the training.
+// Warnings of callbacks about errors that do not end the training.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// A line on standard error, with the name of the callback.
+// Prints a line with the name of the callback to standard error.
 void Warn(const Callback& callback, std::string_view text);
 
 }  // namespace capstan

@@ -12,8 +12,8 @@
 namespace capstan {
 namespace {
 
-// Pieces of data of a known size. Not a function of the number of workers, so
-// that the sums, which are rounded, are not either.
+// Number of pieces if the size of the data is known. Independent of the number
+// of workers, so that the sums, which are rounded, are too.
 constexpr std::int64_t kPieces = 64;
 
 [[noreturn]] void RefuseEvaluation(const std::string& why) {
@@ -49,7 +49,7 @@ EvaluationPlan PlanEvaluation(const DataCount& count,
         "to use with `steps`, or leave out its Repeat");
   }
   plan.end = steps.value_or(std::numeric_limits<std::int64_t>::max());
-  // Each reads all of it, so not more than can read at once.
+  // Each shard reads all of the data, so use no more than can run at once.
   plan.shards =
       std::min<std::int64_t>(plan.end, shards.value_or(std::max(1, workers)));
   return plan;

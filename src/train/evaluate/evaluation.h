@@ -1,5 +1,5 @@
-// The exact evaluation of a model: pieces of the data, each evaluated as a
-// whole by some worker, and added up in their order.
+// The exact evaluation of a model: the data is cut into pieces, each evaluated
+// as a whole by one worker, and the results are added up in order.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace capstan {
 
-// Which data, and how it is cut.
+// Which data to evaluate, and how it is cut.
 struct EvaluationPlan {
-  // Elements [begin, end) by number; or else the first `end` as they are read.
+  // If by_number, elements [begin, end); otherwise the first `end` elements
+  // read.
   bool by_number = false;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t shards = 1;
-  // By number: that of shuffles which have none of their own.
+  // If by_number: the seed of shuffles that have none of their own.
   std::uint64_t seed = 0;
 };
 
-// For the first `steps` elements of a dataset, or all. Throws kInvalidArgument
-// for data without an end and no `steps`, and numbers that make no sense.
+// Plans for the first `steps` elements of a dataset, or all. Throws
+// kInvalidArgument for infinite data without `steps`, and for invalid numbers.
 EvaluationPlan PlanEvaluation(const DataCount& count,
                               std::optional<std::int64_t> steps,
                               std::optional<int> shards, int workers);
@@ -34,23 +35,23 @@ EvaluationPlan PlanEvaluation(const DataCount& count,
 // How many pieces `elements` are cut into.
 std::int64_t PiecesOf(std::int64_t elements, std::optional<int> shards);
 
-// Piece `i` of those of a plan by number.
+// Piece `i` of a plan that is by_number.
 DataRange PieceOf(const EvaluationPlan& plan, std::int64_t i);
 
-// Runs it, with the hooks of testing. Nothing else may be scheduled. Throws
-// what a step throws.
+// Runs the evaluation and calls the callbacks' test hooks. Nothing else may be
+// scheduled. Throws what a step throws.
 Logs RunEvaluation(Trainer::Impl& trainer, const Model::Impl::Table& table,
                    const EvaluationPlan& plan, const StepConfig& order,
                    const CallbackList& callbacks);
 
-// Of reports that were added up: "loss" and the metrics.
+// "loss" and the metrics of a sum of reports.
 Logs LogsOf(const StepReport& sum, const StepConfig& order,
             std::span<const std::unique_ptr<MetricState>> metrics);
 std::vector<std::unique_ptr<MetricState>> MakeMetrics(const StepConfig& order,
                                                       const Model& model);
 
-// Waits for the functions that are scheduled, and throws the error if one has
-// failed; else `error`.
+// Waits for the scheduled closures and throws the error of one that failed;
+// otherwise throws `error`.
 [[noreturn]] void ThrowFailure(ClusterCoordinator& coordinator,
                                const Error& error);
 

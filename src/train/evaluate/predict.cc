@@ -18,7 +18,7 @@ bool SameRows(const Tensor& a, const Tensor& b) {
          std::equal(x.begin() + 1, x.end(), y.begin() + 1);
 }
 
-// One below the other along the first axis.
+// Concatenates the outputs along the first axis.
 Tensor Stack(const std::vector<Tensor>& outputs) {
   if (outputs.empty()) return Tensor();
   const Tensor& first = outputs.front();
@@ -59,7 +59,7 @@ std::vector<Tensor> InOrder(std::vector<std::vector<Tensor>> pieces,
     }
     return outputs;
   }
-  // Batch i is in piece i mod n.
+  // Not by number: batch i is in piece i mod n.
   for (size_t i = 0;; ++i) {
     std::vector<Tensor>& piece = pieces[i % pieces.size()];
     if (i / pieces.size() >= piece.size()) return outputs;

@@ -32,8 +32,9 @@ std::vector<FoundCheckpoint> CheckpointWatch::Look() {
   for (std::string& name : ValueOrThrow(ListCheckpoints(*files_, ""))) {
     now.push_back({.name = std::move(name), .save_id = {}});
   }
-  // Numbers ascend: while one is there, none below it is made. So below the
-  // newest one that is as it was, all are, and need not be read again.
+  // Numbers ascend: while a checkpoint exists, none with a lower number is
+  // created. So all checkpoints below the newest unchanged one are unchanged,
+  // and need not be read again.
   bool as_before = false;
   for (auto it = now.rbegin(); it != now.rend(); ++it) {
     const auto before = std::find_if(

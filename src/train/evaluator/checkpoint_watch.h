@@ -1,4 +1,4 @@
-// Which checkpoints there are in a directory that another process writes.
+// Watches the checkpoints in a directory that another process writes.
 #pragma once
 
 #include <memory>
@@ -9,33 +9,33 @@
 
 namespace capstan {
 
-// A checkpoint. The name alone does not say which: a directory that was emptied
-// begins with ckpt-1 again.
+// A checkpoint. The name alone does not identify it: after a directory is
+// emptied, names start from ckpt-1 again.
 struct FoundCheckpoint {
   std::string name;
-  std::string save_id;  // in hex, as its manifest has it; empty if not known
+  std::string save_id;  // in hex, from the manifest; empty if unknown
 
-  // Names are no numbers in hex.
+  // Unambiguous, because names are not hex numbers.
   const std::string& key() const { return save_id.empty() ? name : save_id; }
 };
 
-// Not thread-safe. Functions block, and throw what the disk does not give.
+// Not thread-safe. Functions block, and throw on errors of the disk.
 class CheckpointWatch {
  public:
-  // Throws kNotFound if there is no such directory.
+  // Throws kNotFound if the directory does not exist.
   explicit CheckpointWatch(const std::string& directory);
 
-  // All that are there now, the oldest first.
+  // All current checkpoints, oldest first.
   std::vector<FoundCheckpoint> Look();
 
-  // Whether another one has its name now.
+  // Whether the name now belongs to another checkpoint.
   bool IsReplaced(const FoundCheckpoint& found) const;
 
  private:
   std::string SaveId(const std::string& name) const;
 
   const std::unique_ptr<FileSystem> files_;
-  std::vector<FoundCheckpoint> last_;  // that were there
+  std::vector<FoundCheckpoint> last_;  // result of the last Look
 };
 
 }  // namespace capstan

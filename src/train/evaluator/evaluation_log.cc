@@ -34,7 +34,7 @@ void EvaluationLog::Read() {
   if (!ValueOrThrow(file.folder->Exists(file.name))) return;
   const std::string text =
       ValueOrThrow(ReadFile(*file.folder, file.name, kMostLog));
-  // One who was killed while he wrote has left a part of a line.
+  // An evaluator that was killed while writing left a partial line.
   torn_line_ = !text.empty() && text.back() != '\n';
   size_t begin = 0;
   for (size_t end = text.find('\n'); end != std::string::npos;

@@ -1,5 +1,5 @@
-// What the evaluator has done: a file with a line of JSON for each checkpoint
-// that was evaluated, which the one that comes after it goes on with.
+// A record of what the evaluator has done: a file with a line of JSON for each
+// evaluated checkpoint. A restarted evaluator resumes from it.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,27 @@
 
 namespace capstan {
 
-// Not thread-safe. Functions block, and throw what the disk does not give.
+// Not thread-safe. Functions block, and throw on errors of the disk.
 class EvaluationLog {
  public:
-  // Reads what is there. `monitor` and `mode` say what is best.
+  // Reads an existing log. `monitor` and `mode` define which checkpoint is
+  // best.
   EvaluationLog(std::string path, std::string monitor, MonitorMode mode);
 
-  // Whether there is a line of it. One without a save_id, as there were, stands
-  // for all that have its name.
+  // Whether there is a line for `found`. A line without a save_id, from an
+  // older version, stands for all checkpoints of its name.
   bool Has(const FoundCheckpoint& found) const {
     return keys_.contains(found.key()) || names_.contains(found.name);
   }
 
-  // The best value of those that were exported, or were not the best.
+  // The best value so far, without those of best checkpoints that were lost
+  // before they could be exported.
   std::optional<double> best() const { return best_; }
-  // What is no number is never better, not even than none.
+  // NaN is never the best, not even if there is no other value.
   bool IsBest(double value) const;
 
-  // Adds a line, durably. `best_is_lost`: it was the best, but was removed
-  // before it could be exported, so that what is exported is an older one.
+  // Adds a line, durably. `best_is_lost`: the checkpoint was the best, but was
+  // removed before it could be exported, so the exported one is older.
   void Add(const FoundCheckpoint& found, std::int64_t iterations,
            const Logs& logs, bool best_is_lost);
 
@@ -45,7 +47,7 @@ class EvaluationLog {
   std::set<std::string> keys_;
   std::set<std::string> names_;
   std::optional<double> best_;
-  bool torn_line_ = false;  // the file ends in the middle of one
+  bool torn_line_ = false;  // the file ends with an incomplete line
 };
 
 }  // namespace capstan

@@ -20,7 +20,7 @@ const FoundCheckpoint kSecond{.name = "ckpt-2", .save_id = "00000000000000a2"};
 
 class EvaluationLogTest : public ::testing::Test {
  protected:
-  // As an evaluator that begins.
+  // Opens the log as an evaluator that starts does.
   EvaluationLog Open() const {
     return EvaluationLog(dir_ / "log", "loss", MonitorMode::kAuto);
   }
@@ -66,7 +66,7 @@ TEST_F(EvaluationLogTest, WhatIsNoNumberIsNeverTheBest) {
   }
 }
 
-// Else the next best would be compared with what nobody has.
+// Otherwise the next best would be compared with a checkpoint that was lost.
 TEST_F(EvaluationLogTest, OneThatIsLostIsNotTheBest) {
   EvaluationLog log = Open();
   log.Add(kFirst, 10, {{"loss", 1}}, true);

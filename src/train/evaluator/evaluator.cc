@@ -40,14 +40,15 @@ class Evaluator {
                ? *options_.evaluate.terminal.warnings
                : std::cerr;
   }
-  // Those that are to be evaluated now, the oldest first.
+  // The checkpoints to evaluate now, oldest first.
   std::vector<FoundCheckpoint> Due();
-  // False if it could not be read.
+  // Returns false if the checkpoint could not be read.
   bool EvaluateOne(const FoundCheckpoint& found);
-  // Keeps the best. False if this is it, but is not there any more.
+  // Keeps the best checkpoint. Returns false if `found` is the best but no
+  // longer exists.
   bool Judge(const FoundCheckpoint& found, const Logs& logs);
   void WriteEvents(const Logs& logs);
-  // The directory may be made later than this task starts.
+  // The directory may be created after this task starts.
   bool OpenDirectory();
 
   const EvaluatorTask& task_;
@@ -58,7 +59,7 @@ class Evaluator {
   ClusterCoordinator coordinator_;
   Trainer trainer_;
   std::unique_ptr<CheckpointManager> manager_;
-  // Both from when there is the directory.
+  // Both are null until the directory exists.
   std::unique_ptr<CheckpointWatch> watch_;
   std::unique_ptr<EvaluationLog> log_;
   std::set<std::string> unreadable_;  // keys
@@ -70,7 +71,7 @@ class Evaluator {
 
 TrainerOptions TrainerOptionsOf(const EvaluatorOptions& options) {
   TrainerOptions trainer;
-  // Nothing is trained here, so that there need be no slots.
+  // Nothing is trained here, so use an optimizer without slots.
   trainer.optimizer = Sgd{};
   trainer.loss = options.loss;
   trainer.metrics = options.metrics;
@@ -118,8 +119,8 @@ bool Evaluator::OpenDirectory() {
 
 std::vector<FoundCheckpoint> Evaluator::Due() {
   std::vector<FoundCheckpoint> due = watch_->Look();
-  // Before the others are left out: one that is older than what was evaluated
-  // last is not asked for, and its step would be a step back.
+  // Do this before erasing evaluated checkpoints: otherwise one older than the
+  // last evaluated would be chosen, and the steps would go backwards.
   if (options_.newest_only && due.size() > 1) {
     due.erase(due.begin(), due.end() - 1);
   }
@@ -132,13 +133,13 @@ std::vector<FoundCheckpoint> Evaluator::Due() {
 bool Evaluator::EvaluateOne(const FoundCheckpoint& found) {
   RestoreOptions restore;
   restore.name = found.name;
-  // Of the variables of this model; the job may have others.
+  // Only this model's variables; the job may have others.
   restore.only = {trainer_.model().name() + "/*"};
   restore.slots = false;
   try {
     trainer_.RestoreCheckpoint(*manager_, restore);
   } catch (const Error& error) {
-    // Removed as the newer ones came, or damaged.
+    // Removed in favour of newer ones, or damaged.
     if (error.code() != ErrorCode::kNotFound &&
         error.code() != ErrorCode::kDataLoss) {
       throw;
@@ -148,11 +149,12 @@ bool Evaluator::EvaluateOne(const FoundCheckpoint& found) {
                               error.what());
     return false;
   }
-  // What was restored is then not what was found. It is when this looks again.
+  // What was restored is then not what was found. The new one is evaluated
+  // after the next Look.
   if (watch_->IsReplaced(found)) return true;
   const Logs logs = trainer_.Evaluate(data_, options_.evaluate);
-  // The line comes last: one who is killed before it does it all again, and
-  // one who is killed after it leaves nothing undone.
+  // Export first, then log: an evaluator killed before the log line repeats
+  // everything, and one killed after it has exported already.
   const bool kept = Judge(found, logs);
   log_->Add(found, trainer_.iterations(), logs, !kept);
   WriteEvents(logs);
@@ -179,13 +181,13 @@ bool Evaluator::Judge(const FoundCheckpoint& found, const Logs& logs) {
   const double value = MonitoredValue(logs, options_.monitor);
   if (!log_->IsBest(value)) return true;
   try {
-    // Else it would be the file of another one.
+    // Otherwise the exported file would be that of another checkpoint.
     if (watch_->IsReplaced(found)) {
       throw Error(ErrorCode::kNotFound, "another one has its name now");
     }
     manager_->Export(options_.export_best, found.name);
   } catch (const Error& error) {
-    // An evaluation may take longer than checkpoints are kept.
+    // The checkpoint may have been removed during the evaluation.
     if (error.code() != ErrorCode::kNotFound &&
         error.code() != ErrorCode::kDataLoss) {
       throw;
@@ -204,7 +206,8 @@ void Evaluator::Run() {
     return options_.max_evaluations && done_ >= *options_.max_evaluations;
   };
   while (!enough()) {
-    // Asked before looking: what was saved before the end is evaluated.
+    // Check before looking, so that everything saved before the end is
+    // evaluated.
     const bool over = task_.over && task_.over();
     bool any = false;
     if (OpenDirectory()) {

@@ -5,7 +5,7 @@
 
 namespace capstan {
 
-// Throws kInvalidArgument, naming the option and what to do.
+// Throws kInvalidArgument, naming the option and the remedy.
 void CheckFitOptions(const FitOptions& options, const UpdateMode& update);
 
 }  // namespace capstan

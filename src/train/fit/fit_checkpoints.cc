@@ -1,4 +1,4 @@
-// When a Fit saves, and how it goes back to what was saved.
+// When a Fit saves, and how it goes back to a checkpoint.
 #include <fmt/format.h>
 
 #include <thread>
@@ -10,17 +10,18 @@
 namespace capstan {
 namespace {
 
-// How long a server may be gone before anybody notices; see membership/.
+// How long it may take to notice that a server is lost; see membership/.
 constexpr std::chrono::seconds kNotice(10);
 constexpr std::chrono::milliseconds kLook(50);
 
-// Checkpoints whose time is remembered: one to go back to is among the last.
+// The number of checkpoints whose time is remembered. A rollback uses one of
+// the latest.
 constexpr size_t kMostCuts = 8;
 
-// A server that is lost again and again without a batch in between.
+// Rollbacks without a batch trained in between before giving up.
 constexpr int kMostRollbacks = 10;
 
-// Whether an error may be that of a lost server.
+// Whether an error may be caused by a lost server.
 bool MayBeOfServer(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kUnavailable:
@@ -34,14 +35,14 @@ bool MayBeOfServer(const Error& error) {
   }
 }
 
-// The lost server, if the error that is being handled is due to one.
+// The lost server, if one caused the error being handled.
 std::optional<Error> LostServer(const ClusterCoordinator& coordinator,
                                 bool restoring) {
   try {
     throw;
   } catch (const Error& error) {
     if (!MayBeOfServer(error)) return std::nullopt;
-    // Workers notice before the coordinator does.
+    // Workers may notice before the coordinator does.
     const bool wait = restoring || error.code() == ErrorCode::kUnavailable ||
                       error.code() == ErrorCode::kDeadlineExceeded ||
                       error.code() == ErrorCode::kAborted;
@@ -93,7 +94,7 @@ void FitRun::OpenCheckpoints() {
 
 bool FitRun::MaybeSave(bool end_of_epoch) {
   if (manager_ == nullptr) return false;
-  // What comes after the last epoch belongs to the last one.
+  // The checkpoint after the last epoch is saved at the end, by SaveAtEnd.
   if (end_of_epoch && (epoch_ >= options_.epochs || impl_.stopping || ended_)) {
     return false;
   }
@@ -103,7 +104,8 @@ bool FitRun::MaybeSave(bool end_of_epoch) {
                         impl_.iterations - saved_at_ >= checkpoint_.every_steps;
   const bool by_time = checkpoint_.every.count() > 0 &&
                        Steady::now() - saved_time_ >= checkpoint_.every;
-  // Training must not wait for a disk that is slower than that.
+  // Skip a save that is due while the last one is being written: training must
+  // not wait for a slow disk.
   const bool later = manager_->writing();
   return (by_epoch || (!later && (by_steps || by_time))) && Save();
 }
@@ -116,7 +118,7 @@ void FitRun::TakeBackServers(bool saved) {
   const std::vector<std::string> back = impl_.coordinator.ReturnedServers();
   if (back.empty()) return;
   const Steady::time_point begin = Steady::now();
-  // What is not in a checkpoint would be lost.
+  // Progress that is not in a checkpoint would be lost.
   if ((!saved && !Save()) || !AwaitSave()) return;
   Warnings() << fmt::format("{}: {} answers again and gets its part back\n",
                             impl_.model.name(), fmt::join(back, ", "));
@@ -146,7 +148,7 @@ void FitRun::SaveAtEnd() {
   const bool saved = Save();
   AwaitSave();
   if (saved) return;
-  // Values that are gone are no end of a training.
+  // Training must not finish if values were lost.
   if (const std::optional<Error> lost = impl_.coordinator.LostServer()) {
     throw *lost;
   }
@@ -163,7 +165,7 @@ bool FitRun::AwaitSave() {
 }
 
 void FitRun::FillRound() {
-  // A round that has begun is completed, so it must be scheduled whole.
+  // A round that was started must complete, so schedule all of it.
   while (block_ && !impl_.stopping && !ended_ &&
          next_ < steps_.batches_per_epoch() && StepOf(next_) < block_->end() &&
          (next_ - block_batch_) % (Places() * options_.steps_per_execution) !=
@@ -178,14 +180,15 @@ bool FitRun::Save() {
   }
   saved_at_ = impl_.iterations;
   saved_time_ = Steady::now();
-  // A step that has failed is an error of the training, not of the checkpoint.
+  // Outside the try block: a failed step is an error of the training, not of
+  // the checkpoint.
   FillRound();
   try {
     cuts_.emplace_back(trainer_.SaveCheckpoint(*manager_), saved_time_);
     if (cuts_.size() > kMostCuts) cuts_.pop_front();
     return true;
   } catch (const Error& error) {
-    // A step that has failed is about to be noticed.
+    // The training is about to report the failed step.
     const auto coordinator_impl = CoordinatorMaker::ImplOf(impl_.coordinator);
     if (!coordinator_impl->dispatcher.queue().counts().error.ok()) return false;
     Warnings() << fmt::format(
@@ -220,9 +223,9 @@ std::vector<std::string> FitRun::RecoverFromError(int tries, bool restoring) {
   try {
     return Recover();
   } catch (const Error& error) {
-    // One that is not back in time.
+    // The server is not back in time.
     if (error.code() == ErrorCode::kDeadlineExceeded) throw;
-    // It may be gone again, or another one.
+    // The server, or another one, may be lost again.
     return RecoverFromError(tries + 1, true);
   }
 }
@@ -259,7 +262,7 @@ FitRun::Steady::time_point FitRun::TimeOfCut(const std::string& name) const {
   for (const auto& [cut, time] : cuts_) {
     if (cut == name) return time;
   }
-  // A coordinator before this one has saved it.
+  // An earlier coordinator saved it.
   return began_;
 }
 

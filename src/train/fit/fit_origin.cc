@@ -1,5 +1,5 @@
-// What a Fit begins with if the program was started anew: a checkpoint of a
-// training of before.
+// Where a Fit begins if the whole job was restarted: with a checkpoint of an
+// earlier training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace capstan {
 namespace {
 
-// Under which trainers keep where they are.
+// The prefix of the keys of the trainers' records.
 constexpr char kTrainers[] = "trainer/";
 
-// Whether a coordinator before this one had begun to train.
+// Whether an earlier coordinator had started to train.
 bool HadTrained(const std::map<std::string, std::string>& records) {
   return std::any_of(records.begin(), records.end(), [](const auto& record) {
     return absl::StartsWith(record.first, kTrainers) &&
@@ -24,7 +24,8 @@ bool HadTrained(const std::map<std::string, std::string>& records) {
   });
 }
 
-// So that one that takes over meanwhile does not train on half of it.
+// Marks the record, so that a coordinator that takes over meanwhile does not
+// train on a partly restored model.
 FitRecord Restoring(FitRecord record) {
   record.restoring = true;
   return record;
@@ -61,7 +62,7 @@ std::string FitRun::BeginWithCheckpoint() {
   }
   const std::string path =
       fmt::format("{}/{}", manager_->directory(), origin.name);
-  // A model that there was not then.
+  // The model is not in the checkpoint.
   if (!origin.restored.contains(impl_.IterationsName())) return {};
   const auto found = origin.records.find(impl_.RecordKey());
   if (found == origin.records.end()) {
@@ -79,8 +80,8 @@ std::string FitRun::BeginWithCheckpoint() {
 
 void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
   const std::vector<std::string> there = manager_->checkpoints();
-  // Others have saved since: they had not come to their end then, and this one
-  // not to its beginning.
+  // The checkpoint was removed because other trainers have saved since: it
+  // dates from before they finished, so this one had not started then.
   if (std::count(there.begin(), there.end(), origin.name) == 0) return;
   const auto coordinator_impl = CoordinatorMaker::ImplOf(impl_.coordinator);
   const std::string mine = impl_.model.name() + "/";
@@ -88,12 +89,13 @@ void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
   ThrowIfError(RunOn(coordinator_impl->executor,
                      coordinator_impl->dispatcher.Publish()));
   RestoreOptions options;
-  // What others have trained since, in this life of the program, stays.
+  // Keep what other trainers have trained since the program started.
   if (!all) {
     options.only = {mine + "*"};
     options.name = origin.name;
   }
-  // Of the model all must be there; the program may have new variables besides.
+  // All variables of the model must be in the checkpoint, but the program may
+  // have new ones besides.
   options.allow_missing = true;
   RestoreReport report;
   for (int tries = 1; report.name.empty(); ++tries) {
@@ -101,7 +103,7 @@ void FitRun::RestoreOrigin(FitOrigin& origin, bool all) {
       report = RestoreNewest(options);
     } catch (const Error&) {
       RecoverFromError(tries, false);
-      // Nothing has what was trained before.
+      // The values of the other trainers are lost too, so restore everything.
       options.only.clear();
       options.name.clear();
       all = true;
@@ -139,7 +141,7 @@ void FitRun::AdoptRecords(const RestoreReport& report, bool all) {
   for (const auto& [key, text] : report.records) {
     if (!absl::StartsWith(key, kTrainers)) continue;
     if (!all && key != impl_.RecordKey()) continue;
-    // A model that this program has yet to make is yet to be restored.
+    // A model that the program has not created yet must be restored later.
     const std::string model = key.substr(std::strlen(kTrainers));
     adopted.insert_or_assign(
         key, FitRecordPart(restored.contains(model + "/iterations")
@@ -158,7 +160,7 @@ void FitRun::AdoptRecords(const RestoreReport& report, bool all) {
   }
   const absl::Status room = records.CheckRoom(with_program);
   if (!room.ok()) {
-    // A program may keep more with a checkpoint than the servers take.
+    // A program may store more in a checkpoint than the servers accept.
     Warnings() << fmt::format(
         "warning: ClusterCoordinator::Record does not have what the program "
         "has kept in {}/{}: {}\n",

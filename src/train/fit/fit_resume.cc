@@ -1,4 +1,4 @@
-// Where a Fit begins, and how it is known where it is.
+// Where a Fit begins, and how it records its position.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 namespace capstan {
 namespace {
 
-// Steps that are numbered at once; a multiple of all usual numbers of replicas.
+// The most steps reserved at once; a multiple of all usual numbers of replicas.
 constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;
 
-// How often the servers are told; what is done since is done again.
+// How often the position is recorded. Steps done since then are repeated after
+// a failure.
 constexpr std::chrono::milliseconds kAccountEvery(50);
 
 std::string DescribeData(std::int64_t batches, const std::string& data) {
@@ -40,7 +41,7 @@ bool FitRun::Begin() {
     return false;
   }
   GoTo(left);
-  // Unless it is asked for more than then.
+  // Done, unless more epochs are requested now than before.
   if (left.done && options_.epochs <= left.epochs) {
     SayWhere(from);
     return false;
@@ -50,7 +51,7 @@ bool FitRun::Begin() {
     block_ = coordinator_impl->dispatcher.variables().records().FindBlock(
         impl_.RecordKey());
     block_batch_ = left.block_batch;
-    // Else the numbers of its steps would mean other batches.
+    // With another value, the step numbers would stand for other batches.
     if (block_ && left.steps_per_execution != options_.steps_per_execution) {
       throw Error(
           ErrorCode::kFailedPrecondition,
@@ -67,8 +68,8 @@ bool FitRun::Begin() {
 
 void FitRun::CheckSameData(const FitRecord& record,
                            const std::string& from) const {
-  // Between two epochs any data will do, unless steps of the next one may have
-  // run.
+  // Between two epochs, any data will do unless steps of the next epoch may
+  // have run.
   if ((record.batch == 0 && !block_) || epoch_ >= options_.epochs) return;
   const std::int64_t batches = steps_.batches_per_epoch();
   const bool same = record.batches_per_epoch
@@ -151,7 +152,8 @@ FitRecord FitRun::RecordNow() const {
   FitRecord record;
   record.call = order_.call;
   record.done = done_;
-  // What is stopped in the middle of an epoch still has the end of it to do.
+  // If stopped in the middle of an epoch, the end of the epoch is still to be
+  // done.
   record.stopped = batch_ == 0 && (impl_.stopping || ended_);
   record.epochs = options_.epochs;
   record.epoch = epoch_;
@@ -210,7 +212,7 @@ std::uint64_t FitRun::StepOf(std::int64_t batch) const {
 }
 
 void FitRun::OpenBlock() {
-  // A coordinator before this one has.
+  // An earlier coordinator opened it.
   if (block_) return;
   const std::int64_t each = options_.steps_per_execution;
   const std::int64_t left =
@@ -218,7 +220,7 @@ void FitRun::OpenBlock() {
   const std::int64_t most = kMostInBlock / Places() * Places();
   const auto coordinator_impl = CoordinatorMaker::ImplOf(impl_.coordinator);
   Dispatcher& dispatcher = coordinator_impl->dispatcher;
-  // They would hold the watermark, and so the record of this training.
+  // Keys would hold back the watermark, and with it this training's record.
   ThrowIfError(dispatcher.queue().CheckNoKeyScheduled());
   ThrowIfError(dispatcher.queue().CheckNoPartialKey());
   block_batch_ = next_;
@@ -226,7 +228,7 @@ void FitRun::OpenBlock() {
       static_cast<std::uint64_t>(std::min(left, most)));
   dispatcher.variables().records().OpenBlock(impl_.RecordKey(), *block_,
                                              impl_.PartOf(RecordNow()));
-  // Before the first of its steps can be applied anywhere.
+  // Publish before any of its steps can be applied.
   ThrowIfError(RunOn(coordinator_impl->executor, dispatcher.Publish()));
   accounted_ = Steady::now();
 }
@@ -234,7 +236,7 @@ void FitRun::OpenBlock() {
 void FitRun::Account(std::int64_t batch) {
   const std::int64_t steps =
       (batch - block_batch_) / options_.steps_per_execution + 1;
-  // What is in a round is over with the round.
+  // The steps of a round finish together with the round.
   if (steps % Places() != 0 || Steady::now() - accounted_ < kAccountEvery) {
     return;
   }

@@ -94,7 +94,7 @@ History FitRun::Run() {
   Logs none;
   callbacks_.Call("OnTrainBegin", &Callback::OnTrainBegin, none);
   callbacks_.SetStates(left_states_);
-  // A callback may have restored something of its own.
+  // A callback may have restored a later position.
   if (impl_.resume_epoch > epoch_) {
     epoch_ = impl_.resume_epoch;
     batch_ = 0;
@@ -121,7 +121,7 @@ void FitRun::End() {
   const FitRecord record = RecordNow();
   impl_.Publish(record);
   if (manager_ != nullptr) SaveAtEnd();
-  // As the servers have it, and so bounded.
+  // Encoded and decoded, to bound its size as on the servers.
   impl_.left = DecodeFitRecord(EncodeFitRecord(record));
 }
 
@@ -174,7 +174,7 @@ bool FitRun::TrainEpoch() {
       Take();
       MaybeSave(false);
     }
-    // In synchronous training, for the last round.
+    // In synchronous training, waits for the last round.
     impl_.coordinator.Join();
     CloseBlock();
   }
@@ -202,7 +202,7 @@ void FitRun::Fill() {
 void FitRun::Take() {
   const Pending& oldest = pending_.front();
   const std::int64_t batch = oldest.last;
-  // When an iterator has ended, what is behind it may have no batch.
+  // After an iterator has ended, later steps may have no batch.
   const bool announce = !ended_;
   if (announce) {
     callbacks_.Call("OnTrainBatchBegin", &Callback::OnTrainBatchBegin, batch,
@@ -224,7 +224,8 @@ void FitRun::Take() {
 
 void FitRun::Abandon() {
   try {
-    // Before anybody waits for a step: those of later rounds do not run.
+    // Join before waiting for any single step, because steps of later rounds do
+    // not run.
     impl_.coordinator.Join();
   } catch (const Error& error) {
     const Error placed = WithPlace(error);
@@ -240,7 +241,7 @@ Error FitRun::WithPlace(const Error& error) const {
     try {
       step.value.Fetch();
     } catch (const Error& of_step) {
-      // That of several says so at its end.
+      // A joint error of several steps begins with one step's message.
       if (!error.message().starts_with(of_step.message())) continue;
       const std::string batches =
           step.first == step.last
@@ -262,15 +263,15 @@ void FitRun::Drain() noexcept {
       try {
         impl_.CountBatches(step.value.Fetch().batches);
       } catch (const Error&) {
-        // It has failed or was called off, as is about to be said.
+        // The step failed or was cancelled, which is about to be reported.
       }
     }
     pending_.clear();
     CloseBlock();
-    // It would wait for a lost server for as long as an update may.
+    // With a lost server, this would block for the whole timeout of an update.
     if (!impl_.coordinator.LostServer()) impl_.PublishIterations();
   } catch (const std::exception&) {
-    // The failure that led here says more.
+    // The failure that led here is more informative.
   }
 }
 
@@ -278,7 +279,7 @@ void FitRun::Validate(int epoch, Logs& logs) {
   if (!validation_table_ || (epoch + 1) % options_.validation_freq != 0) {
     return;
   }
-  // A split is of the order that the training has.
+  // A split must use the same order as the training.
   if (options_.validation_split > 0) validation_.seed = impl_.shuffle_seed;
   const Logs found = RunEvaluation(impl_, *validation_table_, validation_,
                                    validation_order_, callbacks_);

@@ -1,9 +1,10 @@
 // One call of Fit.
 //
-// Where it is, is always known to the servers too, as a record that goes with
-// the numbers of the steps that are over (coordinator/job_record.h): so a Fit
-// whose coordinator was killed goes on in a new one with the first step that is
-// not done. A checkpoint has the same record, of the moment it was cut.
+// The servers always know the position of the Fit, from a record that is sent
+// together with the numbers of the finished steps (coordinator/job_record.h). A
+// Fit whose coordinator was killed therefore resumes in a new one with the
+// first unfinished step. A checkpoint has the same record, as of the moment it
+// was cut.
 #pragma once
 
 #include <chrono>
@@ -31,7 +32,7 @@ namespace capstan {
 // Not thread-safe.
 class FitRun {
  public:
-  // Throws kInvalidArgument for options that make no sense with the data.
+  // Throws kInvalidArgument for options that do not fit the data.
   FitRun(Trainer& trainer, Trainer::Impl& impl, const DatasetHandle& data,
          const FitOptions& options);
   ~FitRun();
@@ -42,110 +43,118 @@ class FitRun {
 
  private:
   using Steady = std::chrono::steady_clock;
-  // What was scheduled and not yet reported.
+  // A step that was scheduled and not yet reported.
   struct Pending {
     RemoteValue<StepReport> value;
-    std::int64_t first = 0;  // its batches
+    std::int64_t first = 0;  // first and last batch
     std::int64_t last = 0;
   };
 
   // --- fit_run.cc
 
-  // From where it is to its end. Throws what a step or a callback throws.
+  // Runs from the current position to the end. Throws what a step or a callback
+  // throws.
   void RunEpochs();
-  // What comes after the last.
+  // What to do after the last epoch.
   void End();
   // Trains the rest of the epoch; false if there was not a single batch.
   bool TrainEpoch();
-  // Schedules as much as may be unfinished.
+  // Schedules steps until the window is full.
   void Fill();
   void ScheduleNext();
   // Waits for the oldest step, counts it and tells the callbacks.
   void Take();
-  // When something has failed: waits for the steps that are unfinished and
-  // counts those that have trained. Throws the error of one that has failed.
+  // After a failure: waits for the unfinished steps and counts those that
+  // trained. Throws the error of a failed step, if any.
   void Abandon();
-  // The error of a step with its epoch and batch, if it is one that is pending.
+  // `error` with epoch and batch added, if it is the error of a pending step.
   Error WithPlace(const Error& error) const;
   void Drain() noexcept;
   void Validate(int epoch, Logs& logs);
   void WarnOfEnd() const;
   std::ostream& Warnings() const;
 
-  // --- fit_resume.cc: where it begins, and where it is.
+  // --- fit_resume.cc: where to begin, and the current position.
 
-  // Finds out where to begin: where a coordinator before this one was, with
-  // the newest checkpoint, or at the beginning. False if this call was over
-  // then.
+  // Finds out where to begin: where an earlier coordinator was, from the newest
+  // checkpoint, or at the beginning. False if this call had already finished.
   bool Begin();
-  // Says that it goes on, or is over; `from` is empty if the servers had it.
+  // Reports that the Fit resumes or is already done; `from` is empty if the
+  // servers had the position.
   void SayWhere(const std::string& from) const;
   // "epoch 2, batch 1 of 30"
   std::string Place() const;
   void GoTo(const FitRecord& record);
-  // Throws kFailedPrecondition if it is in the middle of an epoch of other
-  // data. `from` as above.
+  // Throws kFailedPrecondition if `record` is in the middle of an epoch of
+  // other data. `from` as above.
   void CheckSameData(const FitRecord& record, const std::string& from) const;
-  // As it is now, without what is pending; and with what of that is done.
+  // The current position: without pending steps, and with those of them that
+  // are done.
   FitRecord RecordNow() const;
   FitRecord RecordAtCut() const;
-  // Numbers the steps of the rest of the epoch, and tells the servers.
+  // Reserves step numbers for the rest of the epoch and tells the servers.
   void OpenBlock();
-  // The steps up to that of `batch` are in the record, if it is time to.
+  // Records the steps up to that of `batch`, if an update of the record is due.
   void Account(std::int64_t batch);
   void CloseBlock();
   std::uint64_t StepOf(std::int64_t batch) const;
-  // Steps in a round; 1 if there are none.
+  // Steps per round; 1 if there are no rounds.
   std::int64_t Places() const;
 
-  // --- fit_origin.cc: what a training of before has left in a checkpoint.
+  // --- fit_origin.cc: the checkpoint that an earlier training left.
 
-  // Restores it, if there is one and nobody has yet, and sets Impl::left to
-  // what it says of this trainer, if anything. Returns its path, or nothing.
+  // Restores the checkpoint, if there is one and it was not restored yet, and
+  // sets Impl::left to its record of this trainer, if any. Returns its path, or
+  // "".
   std::string BeginWithCheckpoint();
-  // The one of the directory.
+  // The origin of the directory.
   FitOrigin& FindOrigin();
-  // Restores all of the job, or the model alone.
+  // Restores the whole job, or only this model.
   void RestoreOrigin(FitOrigin& origin, bool all);
-  // Tells the servers what the checkpoint says of this trainer, and if all was
-  // restored, of the others and of the program, all at once.
+  // Gives the servers the checkpoint's record of this trainer and, if the whole
+  // job was restored, those of the other trainers and of the program, all at
+  // once.
   void AdoptRecords(const RestoreReport& report, bool all);
 
   // --- fit_checkpoints.cc
 
   void OpenCheckpoints();
-  // Whether the newest checkpoint is of this call: one to go back to.
+  // Whether the newest checkpoint is from this call, so that it can be rolled
+  // back to.
   bool HasCheckpointOfThisCall() const;
-  // Saves if it is time to, at the end of an epoch or not. Whether it did.
+  // Saves if a checkpoint is due, at the end of an epoch or within one. Returns
+  // whether it did.
   bool MaybeSave(bool end_of_epoch);
-  // The last one, with all that callbacks have done in the end.
+  // Saves the last checkpoint, including what callbacks did in OnTrainEnd.
   void SaveAtEnd();
-  // Waits for what is being written, and says what went wrong. Whether all is
-  // well.
+  // Waits for the checkpoint being written and warns if that fails. Returns
+  // whether it succeeded.
   bool AwaitSave();
-  // Schedules the rest of a round that has begun.
+  // Schedules the rest of a round that was started.
   void FillRound();
-  // Whether one is being written now.
+  // Starts to save a checkpoint. Returns whether it could be started.
   bool Save();
   void WarnOfSave(const Error& error) const;
-  // At the end of an epoch, of which there is a checkpoint if `saved`: servers
-  // that this has gone on without, and that are back, get their part again.
+  // At the end of an epoch: gives servers that came back, after the Fit had
+  // continued without them, their part of the variables again. `saved`: a
+  // checkpoint of this epoch exists.
   void TakeBackServers(bool saved);
-  // In a handler of an error, the `tries`th in a row: says which server is
-  // lost, if that is what is wrong, and recovers; else throws it again. Returns
-  // the servers that it goes on without.
+  // Call in a handler of an error, the `tries`th in a row. If the cause is a
+  // lost server, reports which one and recovers; otherwise rethrows. Returns
+  // the servers that the Fit continues without.
   std::vector<std::string> RecoverFromError(int tries, bool restoring);
   std::vector<std::string> Recover();
-  // After a server was lost: goes back to the newest checkpoint. False if that
-  // is not what is wrong, or there is none.
+  // After a server was lost: goes back to the newest checkpoint. False if no
+  // server was lost, or there is no checkpoint of this call.
   bool RollBack();
-  // The part of it that is done again if a server is lost meanwhile: since
-  // `begin`, with `had` iterations then, and the servers `without` left out.
-  // False if the checkpoint is none of this call, or it leads nowhere.
+  // The part of RollBack that is repeated if a server is lost meanwhile. The
+  // rollback started at `begin`, after `had` iterations, and leaves out the
+  // servers `without`. False if the checkpoint is not from this call, or
+  // repeated rollbacks make no progress.
   bool GoBack(Steady::time_point begin, std::int64_t had,
               const std::vector<std::string>& without);
   Steady::time_point TimeOfCut(const std::string& name) const;
-  // The newest one; says which were passed over.
+  // Restores the newest readable checkpoint; warns about damaged ones skipped.
   RestoreReport RestoreNewest(const RestoreOptions& options);
 
   Trainer& trainer_;
@@ -154,33 +163,33 @@ class FitRun {
   const StepConfig order_;
   const Model::Impl::Table table_;
   FitSteps steps_;
-  // Of validation, if there is any.
+  // Validation, if enabled.
   std::optional<Model::Impl::Table> validation_table_;
   EvaluationPlan validation_;
   StepConfig validation_order_;
   CallbackList callbacks_;
   const std::vector<std::unique_ptr<MetricState>> metrics_;
 
-  // Where it is.
+  // The current position.
   bool done_ = false;
   int epoch_ = 0;
-  std::int64_t batch_ = 0;  // the next that is to be reported
+  std::int64_t batch_ = 0;  // next to be reported
   History history_;
-  // Of callbacks, when it was left.
+  // The states of callbacks in the record that was resumed from.
   std::vector<std::pair<std::string, std::string>> left_states_;
-  // Of callbacks, before the hook that they are in: where it is has not changed
-  // yet either.
+  // While callbacks are in a hook: their states before it, which go with the
+  // position, because that has not advanced yet either.
   std::optional<std::vector<std::pair<std::string, std::string>>>
       states_before_;
   std::optional<StepBlock> block_;
   std::int64_t block_batch_ = 0;
   Steady::time_point accounted_;
 
-  std::size_t window_ = 1;       // how many may be unfinished
+  std::size_t window_ = 1;       // limit on unfinished steps
   std::uint64_t scheduled_ = 0;  // steps
   std::deque<Pending> pending_;
-  std::int64_t next_ = 0;  // batch to schedule
-  bool ended_ = false;     // an iterator has
+  std::int64_t next_ = 0;  // next batch to schedule
+  bool ended_ = false;     // an iterator ran out of data
   Logs batch_logs_;
   Logs last_logs_;
 
@@ -190,9 +199,9 @@ class FitRun {
   std::int64_t saved_at_ = 0;  // iterations
   Steady::time_point saved_time_;
   Steady::time_point began_;
-  // The last checkpoints, and when they were cut.
+  // The latest checkpoints and when they were cut.
   std::deque<std::pair<std::string, Steady::time_point>> cuts_;
-  int rollbacks_ = 0;  // to the same place, one after the other
+  int rollbacks_ = 0;  // consecutive ones to the same position
   std::int64_t rolled_back_to_ = -1;
 };
 

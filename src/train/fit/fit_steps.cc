@@ -57,8 +57,8 @@ std::int64_t FitSteps::BatchesFrom(std::int64_t first) const {
 }
 
 std::uint64_t FitSteps::SeedOf(std::uint64_t drawn, std::uint64_t call) const {
-  // What is set aside must stay aside in all calls. In records of before seeds
-  // were drawn there is 0, for all calls.
+  // The elements set aside for validation must be the same in all calls. Older
+  // records, from before seeds were drawn, have 0 for all calls.
   if (drawn == 0 || batches_ != split_end_) return drawn;
   return RandomBitsAt(drawn, call)[0];
 }
@@ -76,7 +76,8 @@ RemoteValue<StepReport> FitSteps::Schedule(std::uint64_t step, int epoch,
   DataRange range;
   range.begin = first;
   range.end = first + batches;
-  // With a part set aside, each epoch must have the same elements.
+  // If elements are set aside for validation, each epoch must train on the same
+  // ones.
   range.epoch = batches_ == split_end_ ? static_cast<std::uint64_t>(epoch) : 0;
   range.index = static_cast<std::uint64_t>(first / per_execution_);
   return trainer_.coordinator.ScheduleAs(

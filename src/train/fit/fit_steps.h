@@ -13,33 +13,34 @@ namespace capstan {
 // Not thread-safe.
 class FitSteps {
  public:
-  // Finds out how much data there is. `table` is that of `data`. Throws
-  // kInvalidArgument, saying what to do, if that is not known and there is no
-  // steps_per_epoch, or if nothing is left to train on or to validate with.
+  // Determines the amount of data. `table` is that of `data`. Throws
+  // kInvalidArgument, saying what to do, if the amount is unknown and
+  // steps_per_epoch is not set, or if nothing is left to train on or to
+  // validate with.
   FitSteps(Trainer::Impl& trainer, const DatasetHandle& data,
            const Model::Impl::Table& table, const FitOptions& options,
            std::string order);
 
-  // Whether batches are read by their number, so that each is found again.
+  // Whether batches are read by number, so that each can be found again.
   bool by_number() const { return !iterators_; }
-  // What their numbers stand for; empty if they have none.
+  // What the batch numbers stand for; empty if batches have none.
   const std::string& description() const { return description_; }
-  // Batches in an epoch, if none is missing.
+  // Batches in a full epoch.
   std::int64_t batches_per_epoch() const { return batches_; }
-  // The elements that validation_split has set aside: [batches_per_epoch(),
-  // this).
+  // validation_split sets aside the elements [batches_per_epoch(),
+  // split_end()).
   std::int64_t split_end() const { return split_end_; }
 
-  // Of shuffles that have none: `drawn`, or for a Fit of all elements one that
-  // is its `call`'s own, so that no two calls have the same orders.
+  // The seed of shuffles that have none of their own: `drawn` or, for a Fit on
+  // all elements, one specific to its `call`, so that no two calls use the same
+  // orders.
   std::uint64_t SeedOf(std::uint64_t drawn, std::uint64_t call) const;
 
-  // Schedules the batches from `first` on of an epoch; at most
-  // steps_per_execution of them, in one step.
-  // As the step `step`, which is reserved; `seed` as of SeedOf.
+  // Schedules the batches of an epoch from `first`, at most steps_per_execution
+  // of them, as step `step`, which must be reserved; `seed` is from SeedOf.
   RemoteValue<StepReport> Schedule(std::uint64_t step, int epoch,
                                    std::int64_t first, std::uint64_t seed);
-  // How many those are.
+  // The number of batches that Schedule would put in the step at `first`.
   std::int64_t BatchesFrom(std::int64_t first) const;
 
  private:

@@ -1,4 +1,4 @@
-// How many predictions are right.
+// The fraction of predictions that are right.
 #include <algorithm>
 #include <cmath>
 

@@ -29,7 +29,7 @@ TEST(AccuracyTest, LogitsAreTurnedIntoProbabilities) {
                 .Add(targets, logits)
                 .Result(),
             0.5);
-  // Or the loss says so.
+  // Or if the loss is from logits.
   EXPECT_EQ(
       MetricOver(BinaryAccuracy{}, BinaryCrossentropy{.from_logits = true})
           .Add(targets, logits)
@@ -47,7 +47,7 @@ TEST(AccuracyTest, LogitsAreTurnedIntoProbabilities) {
 }
 
 TEST(AccuracyTest, SeveralOutputsCountInParts) {
-  // Of the first example 2 of 2, of the second 1 of 2.
+  // 2 of 2 for the first example, 1 of 2 for the second.
   EXPECT_EQ(MetricOver(BinaryAccuracy{})
                 .Add(F32({2, 2}, {1, 0, 1, 1}), F32({2, 2}, {1, 0, 1, 0}))
                 .Result(),
@@ -93,7 +93,7 @@ TEST(AccuracyTest, ItsKindIsThatOfTheLoss) {
                 .Add(F32({2}, {-1, 1}), F32({2}, {-0.1f, 0.1f}))
                 .Result(),
             1.0);
-  // Or else that of the shapes.
+  // Otherwise the kind follows from the shapes.
   EXPECT_EQ(MetricOver(Accuracy{}, MeanSquaredError{})
                 .Add(I64({2}, {1, 1}), scores)
                 .Result(),

@@ -48,12 +48,12 @@ class AucState final : public MetricState {
       all_positive += positive_[i];
       all_negative += negative_[i];
     }
-    // As in Keras, a quotient by 0 is 0, and so is the area.
+    // As in Keras, x / 0 is 0, so the area is 0.
     if (all_positive == 0 || all_negative == 0) return 0;
     double area = 0;
     double above_positive = 0;  // above the threshold
     double above_negative = 0;
-    // From the highest threshold, above which there is nothing, downwards.
+    // From the highest threshold, above which there is nothing, down.
     for (size_t i = size_; i-- > 0;) {
       const double recall = above_positive / all_positive;
       const double false_rate = above_negative / all_negative;
@@ -71,7 +71,7 @@ class AucState final : public MetricState {
   }
 
  private:
-  // The last threshold that `score` is above. What is no number counts as 0.
+  // The last threshold that `score` exceeds. NaN counts as 0.
   size_t Bucket(double score) const {
     if (!(score > 0)) return 0;
     if (score >= 1) return size_ - 2;

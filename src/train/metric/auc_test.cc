@@ -22,15 +22,15 @@ TEST(AucTest, IsThatOfTheExampleInKeras) {
 }
 
 TEST(AucTest, IsTheShareOfPairsInOrder) {
-  // Of the 4 x 3 pairs of a positive and a negative 9 are in order.
+  // Of the 4 x 3 pairs of a positive and a negative, 9 are in order.
   const Tensor targets = F32({7}, {1, 0, 1, 1, 0, 1, 0});
   const Tensor scores = F32({7}, {0.9f, 0.8f, 0.7f, 0.6f, 0.3f, 0.5f, 0.1f});
   EXPECT_NEAR(MetricOver(Auc{}).Add(targets, scores).Result(), 9.0 / 12, 1e-12);
 }
 
 TEST(AucTest, CountsScoresByTheThresholdThatTheyAreAbove) {
-  // Thresholds i / 4: all at one of them are in one place, whichever way they
-  // are rounded.
+  // Thresholds are i / 4: scores at a threshold all land in the same bucket,
+  // whichever way they are rounded.
   const Tensor targets = F32({2}, {1, 0});
   for (const float at : {0.0f, 0.25f, 0.5f, 0.75f, 1.0f}) {
     EXPECT_DOUBLE_EQ(MetricOver(Auc{.thresholds = 5})

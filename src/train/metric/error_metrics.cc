@@ -1,4 +1,4 @@
-// How far predictions are off, and their mean.
+// Mean errors of the predictions.
 #include <cmath>
 
 #include "train/metric/metrics.h"

@@ -24,7 +24,7 @@ bool FromLogits(const Loss& loss) {
       loss);
 }
 
-// Makes a metric with what the loss says about its inputs.
+// Makes a metric; the loss determines how its inputs are interpreted.
 struct Maker {
   const Loss& loss;
   const std::map<std::string, MetricFactory>& custom;
@@ -42,7 +42,7 @@ struct Maker {
     if (std::holds_alternative<BinaryCrossentropy>(loss)) {
       return MakeAccuracy(AccuracyKind::kBinary, 0.5, logits);
     }
-    // Its predictions have the sign of the class.
+    // With Hinge, the sign of a prediction is the class.
     if (std::holds_alternative<Hinge>(loss)) {
       return MakeAccuracy(AccuracyKind::kBinary, 0, false);
     }

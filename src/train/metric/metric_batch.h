@@ -1,4 +1,4 @@
-// One batch as metrics look at it: numbers, row by row.
+// One batch as metrics see it: rows of numbers.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,10 @@
 
 namespace capstan {
 
-// Valid as long as the input that it was made of.
+// Valid as long as the input it was made from.
 struct MetricBatch {
-  // Throws kInvalidArgument, naming what it is, for predictions that are not
-  // f32, targets of a type that has no numbers, and numbers of examples that
-  // differ.
+  // Throws kInvalidArgument, naming the problem, for predictions that are not
+  // f32, targets of a non-numeric type, and mismatched numbers of examples.
   explicit MetricBatch(const MetricInput& batch);
 
   std::span<const float> Prediction(size_t example) const {

@@ -1,4 +1,4 @@
-// What the tests of the metrics share. Test-only.
+// Shared by the tests of the metrics. Test-only.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// Metrics that have seen some batches.
+// A metric with the batches it has seen.
 class MetricOver {
  public:
   explicit MetricOver(const MetricSpec& metric,

@@ -1,4 +1,4 @@
-// The metrics, each by a function that makes its state.
+// Functions that make the state of each metric.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace capstan {
 
-// A weighted mean over examples: the state is the sum and the weight.
+// A weighted mean over examples; the state is the weighted sum and the total
+// weight.
 class MeanOverExamples : public MetricState {
  public:
   void Update(const MetricInput& input) final;
@@ -18,7 +19,7 @@ class MeanOverExamples : public MetricState {
   void Reset() final { sum_ = weight_ = 0; }
 
  protected:
-  // Throws kInvalidArgument if it cannot be computed of such a batch.
+  // Throws kInvalidArgument if the metric cannot be computed for such a batch.
   virtual void Check(const MetricBatch& batch) const = 0;
   virtual double Of(const MetricBatch& batch, size_t example) const = 0;
 
@@ -32,7 +33,7 @@ void RequireStateSize(std::span<const double> state, size_t size);
 
 enum class AccuracyKind { kByShape, kBinary, kCategorical, kSparse };
 
-// `threshold` is of the binary kind.
+// `threshold` applies to the binary kind.
 std::unique_ptr<MetricState> MakeAccuracy(AccuracyKind kind, double threshold,
                                           bool from_logits);
 std::unique_ptr<MetricState> MakeTopKAccuracy(int k);

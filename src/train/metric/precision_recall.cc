@@ -1,5 +1,5 @@
-// Of what was predicted to be positive, how much is; and of what is, how much
-// was predicted to be.
+// Precision: the fraction of predicted positives that are positive. Recall: the
+// fraction of positives that are predicted as such.
 #include "train/metric/metrics.h"
 
 namespace capstan {
@@ -42,7 +42,7 @@ class PrecisionOrRecall final : public MetricState {
   const double threshold_;
   const bool from_logits_;
   double true_positive_ = 0;
-  double all_ = 0;  // predicted to be positive, or positive
+  double all_ = 0;  // predicted positives, or actual positives
 };
 
 }  // namespace

@@ -17,32 +17,34 @@
 
 namespace capstan {
 
-// The queue between those who connect and the one who accepts. Thread-safe,
-// but for what is said to belong to the acceptor's executor.
+// The queue between the tasks that connect and the one that accepts.
+// Thread-safe, except for what is marked as belonging to the acceptor's
+// executor.
 class InprocBacklog : public std::enable_shared_from_this<InprocBacklog> {
  public:
-  // Connections that wait; as many as Linux allows by default.
+  // The most connections that may wait: the default limit on Linux.
   static constexpr size_t kMaxWaiting = 4096;
 
   InprocBacklog(const Executor& executor, std::string address);
 
-  // Hands over a connection; false if it is closed or full.
+  // Queues a connection; false if the backlog is closed or full.
   bool Add(std::shared_ptr<InprocConnection> connection);
 
-  // The next one, made into a stream on `executor`. On the acceptor's executor.
+  // Waits for the next connection and makes it a stream on `executor`. Call on
+  // the acceptor's executor.
   static Task<absl::StatusOr<std::unique_ptr<Stream>>> Next(
       std::shared_ptr<InprocBacklog> self, Executor executor);
 
-  // Closes those that wait. On the acceptor's executor.
+  // Closes the waiting connections. Call on the acceptor's executor.
   void Close();
 
   const std::string& address() const { return address_; }
   bool closed() const;
 
  private:
-  // Takes the first that waits. Null if none does.
+  // Takes the first waiting connection; null if there is none.
   std::shared_ptr<InprocConnection> Take();
-  // Refuses what waits and what comes later.
+  // Refuses the waiting connections and all later ones.
   void Shut();
 
   const std::string address_;
@@ -61,7 +63,7 @@ class InprocBacklog : public std::enable_shared_from_this<InprocBacklog> {
 
 class InprocAcceptor final : public Acceptor {
  public:
-  // Calls `on_close` once, when it is closed.
+  // Calls `on_close` once, when the acceptor is closed.
   InprocAcceptor(std::shared_ptr<InprocBacklog> backlog,
                  std::function<void()> on_close);
   ~InprocAcceptor() override;
@@ -72,7 +74,7 @@ class InprocAcceptor final : public Acceptor {
   void Close() override;
 
  private:
-  // Shared with those who connect and with the Accept under way.
+  // Shared with connecting tasks and with an outstanding Accept.
   const std::shared_ptr<InprocBacklog> backlog_;
   std::function<void()> on_close_;
 };

@@ -65,7 +65,7 @@ void InprocConnection::Close(Side side) {
   if (ends_[side].closed) return;
   ends_[side].closed = true;
   ends_[side].sleepers = nullptr;
-  // What this end has buffered can still be read by the other.
+  // The other end can still read what this end has buffered.
   OutOf(side).WithdrawWrite();
   InTo(side).WithdrawRead();
   InTo(side).DropBuffered();
@@ -117,8 +117,9 @@ void InprocConnection::Wake(Side side, Waiter Sleepers::*sleeper,
     (end.sleepers->*sleeper).Wake();
     return;
   }
-  // The end is not gone, so its executor is still there to post to. It may be
-  // gone when the call runs, on the thread on which it would have gone.
+  // The end is still attached, so its executor exists and can be posted to. The
+  // end may be closed by the time the callback runs, but on the same thread, so
+  // the check in the callback is safe.
   end.*wake_posted = true;
   asio::post(end.sleepers->executor(),
              [self = shared_from_this(), side, sleeper, wake_posted] {

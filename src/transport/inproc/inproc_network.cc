@@ -25,11 +25,11 @@ absl::Status CheckAddress(const std::string& address) {
 
 }  // namespace
 
-// Who listens where. Thread-safe.
+// The listeners by address. Thread-safe.
 class InprocNetwork::Names {
  public:
-  // Begins to listen at `address`, or at one of its own choice if that has no
-  // name. Null if somebody listens there already.
+  // Starts listening at `address`, or at an address of its choice if `address`
+  // has no name. Null if somebody already listens there.
   std::shared_ptr<InprocBacklog> Enter(const Executor& executor,
                                        std::string address) {
     std::lock_guard lock(mutex_);
@@ -43,13 +43,13 @@ class InprocNetwork::Names {
     return backlog;
   }
 
-  // Forgets `address` unless somebody listens there (again).
+  // Removes `address` unless somebody listens there (again).
   void Remove(const std::string& address) {
     std::lock_guard lock(mutex_);
     if (FindLocked(address) == nullptr) names_.erase(address);
   }
 
-  // Who listens there; null if nobody does.
+  // The listener at `address`; null if there is none.
   std::shared_ptr<InprocBacklog> Find(const std::string& address) const {
     std::lock_guard lock(mutex_);
     return FindLocked(address);

@@ -1,6 +1,6 @@
-// The network inside one process: streams through memory, between threads or
-// on one. An address is "inproc:NAME"; listening on "inproc:" alone chooses a
-// name that is not in use. Names belong to one InprocNetwork object.
+// The network inside one process: streams through memory, between threads or on
+// one. An address is "inproc:NAME"; listening on just "inproc:" chooses an
+// unused name. Names belong to one InprocNetwork object.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ class InprocNetwork final : public Network {
   InprocNetwork();
   ~InprocNetwork() override;
 
-  // Returns at once: with a stream if somebody listens, whose Accept may come
-  // later; otherwise, or if too many wait to be accepted, with Unavailable.
+  // Returns at once: a stream if there is a listener, even if it has yet to
+  // call Accept; Unavailable if there is none or too many connections are
+  // waiting for it.
   Task<absl::StatusOr<std::unique_ptr<Stream>>> Connect(
       Executor executor, std::string address, MonotonicTime deadline) override;
 
@@ -28,7 +29,7 @@ class InprocNetwork final : public Network {
  private:
   class Names;
 
-  // Shared with the acceptors, which take their names out of it.
+  // Shared with the acceptors, which remove their names from it.
   const std::shared_ptr<Names> names_;
 };
 

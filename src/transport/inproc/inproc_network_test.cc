@@ -1,6 +1,5 @@
-// What is particular to streams between threads of one process: the thread of
-// one end may be destroyed at any moment. The rest is in
-// stream_contract_test.cc.
+// What is specific to streams between threads of one process: the thread of one
+// end may be destroyed at any moment. All else is in stream_contract_test.cc.
 #include "transport/inproc/inproc_network.h"
 
 #include <gtest/gtest.h>
@@ -33,8 +32,8 @@ Task<NewStream> AcceptOne(Acceptor& acceptor, Executor executor) {
   co_return co_await acceptor.Accept(executor);
 }
 
-// Until the stream ends, which is told through `end` unless the coroutine is
-// destroyed before.
+// Runs until the stream ends and reports that through `end`, unless the
+// coroutine is destroyed first.
 Task<absl::Status> WriteForEver(std::shared_ptr<Stream> stream, size_t size) {
   const std::vector<std::byte> bytes(size, std::byte{7});
   const Bytes view = bytes;
@@ -61,7 +60,7 @@ void WaitFor(const std::function<bool()>& done) {
   while (!done()) std::this_thread::yield();
 }
 
-// Two threads that do nothing but send to each other.
+// Two threads that keep sending to each other.
 class BusyPair {
  public:
   explicit BusyPair(size_t size) {
@@ -85,12 +84,13 @@ class BusyPair {
     WaitFor([&] { return total_ >= bytes; });
   }
 
-  // Destroys one thread while both are busy; how the other's operations end.
+  // Destroys one thread while both are busy; returns how the other's operations
+  // end.
   std::vector<absl::Status> Kill(bool server) {
     (server ? server_ : client_) = nullptr;
     std::vector<absl::Status> ends;
     for (size_t i = 0; i < ends_.size(); ++i) {
-      // Of the dead side they are destroyed, not ended.
+      // The operations of the dead side are destroyed without ending.
       const bool dead = (i < 2) == server;
       if (!dead) ends.push_back(ends_[i].get());
     }
@@ -98,7 +98,7 @@ class BusyPair {
   }
 
  private:
-  // The stream belongs to the coroutines alone.
+  // Only the coroutines own the stream.
   void Start(const Executor& executor, std::shared_ptr<Stream> stream,
              size_t size) {
     ends_.push_back(
@@ -151,7 +151,7 @@ TEST(InprocNetworkTest, AnAcceptorsThreadMayDieWhileOthersConnect) {
     WaitFor([&] { return connected > i; });
     server = nullptr;
     connecting.get();
-    // The name is free, although the acceptor is still there.
+    // The name is free although the acceptor still exists.
     EXPECT_OK(network.Listen(client.executor(), "inproc:a"));
   }
 }

@@ -28,7 +28,7 @@ size_t InprocPipe::WithdrawRead() {
 
 void InprocPipe::Move() {
   MoveToReader();
-  // What is larger waits for the reader, who takes it without a second copy.
+  // A larger write waits for the reader, which avoids a second copy.
   if (from_.remaining() <= kBufferBytes) MoveToBuffer();
 }
 
@@ -46,7 +46,8 @@ void InprocPipe::MoveToReader() {
     if (buffered_ > 0) {
       begin_ = (begin_ + count) % kBufferBytes;
       buffered_ -= count;
-      // The same few pages are used as long as the buffer runs empty.
+      // Restart at the front, so that a buffer that keeps running empty uses
+      // the same few pages.
       if (buffered_ == 0) begin_ = 0;
     } else {
       from_.Advance(count);

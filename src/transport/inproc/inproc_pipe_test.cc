@@ -107,7 +107,7 @@ TEST(InprocPipeTest, DroppedBytesAreGone) {
   EXPECT_EQ(pipe.WithdrawRead(), 0u);
 }
 
-// Offers of all sizes, in random order, against the one thing that counts.
+// Whatever the sizes and the order of the offers, bytes keep their order.
 TEST(InprocPipeTest, AnyOrderOfOffersKeepsTheBytesInOrder) {
   constexpr size_t kTotal = 20'000'000;
   InprocPipe pipe;

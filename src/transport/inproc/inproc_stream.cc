@@ -12,13 +12,13 @@
 namespace capstan {
 namespace {
 
-// An operation that finds the peer ready never sleeps. After so many of them in
-// a row the others on the executor (timers, other connections) get a turn.
+// An operation that finds the peer ready never sleeps. After this many in a
+// row, other work on the executor (timers, other connections) gets a turn.
 constexpr int kOperationsPerTurn = 16;
 
 }  // namespace
 
-// Lives on the executor, but for the connection.
+// Lives on the executor, except for the connection.
 class InprocStream::End {
  public:
   End(const Executor& executor, std::shared_ptr<InprocConnection> connection_in,
@@ -30,7 +30,7 @@ class InprocStream::End {
     connection->Attach(side, &sleepers);
   }
 
-  // True when it is the others' turn.
+  // Whether other work should get a turn now.
   bool TurnIsOver() {
     if (++operations_ < kOperationsPerTurn) return false;
     operations_ = 0;
@@ -49,8 +49,8 @@ class InprocStream::End {
   const ContextShutdown shutdown_;
 };
 
-// Withdraws the views of an operation, also when its coroutine is destroyed
-// where it sleeps, before the memory that they show.
+// Withdraws the views of an operation before their memory is freed, even if the
+// coroutine is destroyed while it sleeps.
 class InprocStream::ReadGuard {
  public:
   explicit ReadGuard(End& end) : end_(end) {}

@@ -36,7 +36,7 @@ class InprocStream final : public Stream {
   static Task<absl::StatusOr<size_t>> Write(std::shared_ptr<End> end,
                                             std::span<const Bytes> from);
 
-  // Shared with the operations under way, which may outlive the stream.
+  // Shared with outstanding operations, which may outlive the stream.
   const std::shared_ptr<End> end_;
   const std::string peer_address_;
 };

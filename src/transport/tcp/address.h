@@ -1,4 +1,4 @@
-// The text of an address, taken apart.
+// Parses the text of an address.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct HostPort {
   std::string port;  // digits, 0 to 65535
 };
 
-// "host:port" or "[v6]:port". InvalidArgument, saying what is wrong with it.
+// Parses "host:port" or "[v6]:port". InvalidArgument, saying what is wrong.
 absl::StatusOr<HostPort> ParseHostPort(std::string_view address);
 
 // Whether `address` names a Unix socket ("unix:/path").

@@ -16,8 +16,8 @@ absl::StatusOr<PeerUser> ReadPeerUser(int socket) {
     return absl::UnavailableError(
         absl::StrCat("cannot see who the peer is: ", std::strerror(errno)));
   }
-  // A connect that found the listener's queue full looks like one that
-  // succeeded, but has no peer.
+  // A connect that finds the listener's queue full appears to succeed, but has
+  // no peer.
   if (peer.uid == static_cast<uid_t>(-1)) {
     return absl::UnavailableError("the peer accepts no connections for now");
   }

@@ -1,4 +1,4 @@
-// Who is at the other end of a Unix socket, as the kernel knows it.
+// Who is at the other end of a Unix socket, according to the kernel.
 // Thread-safe.
 #pragma once
 
@@ -14,13 +14,13 @@ struct PeerUser {
   pid_t process = 0;
 };
 
-// Of a connected socket: who has connected to it or, on the side that has
+// The peer of a connected socket: who connected to it or, on the side that
 // connected, who listened. Unavailable if it is not connected.
 absl::StatusOr<PeerUser> ReadPeerUser(int socket);
 
-// Whether a process of `self` may talk to `peer`: PermissionDenied, naming
-// both, unless it is the same user or root, from whom nothing on this machine
-// is safe. Root itself trusts root alone.
+// Checks that a process of user `self` may talk to `peer`: PermissionDenied,
+// naming both, unless `peer` is the same user or root, which has access to
+// everything on this machine anyway. Root itself trusts only root.
 absl::Status CheckPeerUser(const PeerUser& peer, uid_t self);
 
 }  // namespace capstan

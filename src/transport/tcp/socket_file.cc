@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Others hold it for a few system calls.
+// Other processes hold the lock for a few system calls only.
 constexpr std::chrono::milliseconds kLockPause{5};
 constexpr int kLockAttempts = 200;
 
@@ -39,7 +39,7 @@ SocketFolderLock::~SocketFolderLock() {
 void RemoveStaleSocket(const std::string& path) {
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
-  // Does not wait if the listener's queue is full.
+  // Non-blocking, so as not to wait if the listener's queue is full.
   const int fd =
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return;

@@ -1,5 +1,5 @@
-// The file of a Unix socket: making it where a dead process has left one, and
-// removing it.
+// The file of a Unix socket: replaces one that a dead process left behind, and
+// removes it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace capstan {
 
-// While it lives, no other process that has one makes or replaces sockets in
-// the folder of `path`: between seeing that a socket is stale and listening on
-// a new one in its place. Waits for them for a second at most, then continues
-// without the lock: in a folder that is open to all, a stranger may hold it.
+// Held from finding a stale socket to listening on its replacement, so that no
+// other process that takes this lock makes or replaces sockets in the folder of
+// `path` meanwhile. Waits at most a second, then continues without the lock: in
+// a world-accessible folder, a stranger may hold it.
 class SocketFolderLock {
  public:
   explicit SocketFolderLock(const std::string& path);
@@ -20,22 +20,23 @@ class SocketFolderLock {
   SocketFolderLock& operator=(const SocketFolderLock&) = delete;
 
  private:
-  int folder_ = -1;  // or -1, if it cannot be locked
+  int folder_ = -1;  // -1 if it could not be locked
 };
 
-// Removes the socket of a process that is gone: connecting to it is refused.
-// One that somebody listens on, or that is no socket, is left alone.
+// Removes `path` if it is the socket of a dead process, to which connecting is
+// refused. Leaves alone a socket with a listener and any file that is not a
+// socket.
 void RemoveStaleSocket(const std::string& path);
 
-// A file, whatever becomes of its name.
+// A file, identified by device and inode rather than by name.
 class SocketFile {
  public:
-  // None.
+  // No file.
   SocketFile() = default;
-  // The one at `path` now.
+  // The file at `path` now.
   explicit SocketFile(std::string path);
 
-  // Removes the name, unless it is another file's by now.
+  // Removes the name, unless it now belongs to another file.
   void Remove();
 
  private:

@@ -18,9 +18,8 @@
 
 namespace capstan {
 
-// Views of somebody's memory as Asio takes them: a sequence of its buffers,
-// made one by one as they are looked at. The views must outlive it; Asio uses
-// the first kMaxViews.
+// Adapts views to an Asio buffer sequence, converting each view when it is
+// accessed. The views must outlive it; Asio uses the first kMaxViews.
 template <typename Buffer, typename View>
 class BufferSequence {
  public:
@@ -101,7 +100,7 @@ class SocketStream final : public Stream {
   std::string peer_address() const override { return peer_address_; }
 
  private:
-  // Shared with the operations under way, which may outlive the stream.
+  // Shared with outstanding operations, which may outlive the stream.
   struct State {
     explicit State(Socket socket_in) : socket(std::move(socket_in)) {
       asio::error_code ignored;
@@ -109,11 +108,11 @@ class SocketStream final : public Stream {
     }
     Socket socket;
     bool closed = false;
-    // Asio would wait for ever in a read after the one that saw the end.
+    // After a read that saw the end, Asio would wait forever in the next one.
     bool at_end = false;
-    // The last read filled its views, so that there is probably more.
+    // The last read filled its views, so there is probably more.
     bool more_to_read = false;
-    // Bytes since the executor's other work had its turn.
+    // Bytes transferred since other work on the executor last ran.
     size_t read_at_once = 0;
     size_t written_at_once = 0;
   };
@@ -121,9 +120,9 @@ class SocketStream final : public Stream {
   using ReadBuffers = BufferSequence<asio::mutable_buffer, MutableBytes>;
   using WriteBuffers = BufferSequence<asio::const_buffer, Bytes>;
 
-  // What need not wait is done at once, without a turn of the executor, which
-  // costs more than a small transfer; but after this many bytes in a row the
-  // executor's other work has its turn.
+  // A transfer that need not wait is done at once, because going through the
+  // executor costs more than a small transfer. After this many bytes in a row,
+  // other work on the executor gets a turn.
   static constexpr size_t kMostAtOnce = 256 << 10;
 
   static Task<absl::StatusOr<size_t>> Read(std::shared_ptr<State> state,
@@ -162,7 +161,7 @@ class SocketStream final : public Stream {
     co_return Result(*state, error, count);
   }
 
-  // Returns 0 if there is no room, or an error that Write will meet again.
+  // Returns 0 if there is no room, or on an error, which Write then returns.
   static size_t WriteAtOnce(State& state, std::span<const Bytes> from) {
     const WriteBuffers buffers(from);
     asio::error_code error;

@@ -28,15 +28,15 @@ namespace {
 using Tcp = asio::ip::tcp;
 using Unix = asio::local::stream_protocol;
 
-// To a peer on this machine there is no distance to fill with bytes under way;
-// those that no longer fit the core's cache only make it slower. 1 MiB goes at
-// 6.4 GB/s with this bound and at 3.0 with the 4 MiB that the kernel would go
-// up to (docs/performance.md).
+// A peer on this machine needs no large send buffer to hide latency, and bytes
+// that do not fit into the core's cache only slow transfers down: 1 MiB is sent
+// at 6.4 GB/s with this limit, at 3.0 GB/s with the kernel's maximum of 4 MiB
+// (docs/performance.md).
 constexpr int kLocalSendBuffer = 256 << 10;
 // Enough for a restart storm of a thousand workers.
 constexpr int kBacklog = 4096;
-// How long an address is waited for before the next one of its host is tried
-// as well: RFC 8305's.
+// How long to wait for an address before also trying the host's next one, as in
+// RFC 8305.
 constexpr Duration kNextAddress = std::chrono::milliseconds(250);
 
 std::string ToText(const Tcp::endpoint& endpoint) {
@@ -46,7 +46,7 @@ std::string ToText(const Tcp::endpoint& endpoint) {
              : absl::StrCat(host, ":", endpoint.port());
 }
 
-// With what can be done about it, if that is known.
+// The error's message, with the remedy if one is known.
 std::string TextOf(const asio::error_code& error) {
   const bool of_system = error.category() == asio::error::get_system_category();
   return absl::StrCat(error.message(),
@@ -57,8 +57,8 @@ absl::Status CannotReach(const std::string& address,
                          const asio::error_code& error) {
   const std::string message =
       absl::StrCat("cannot connect to ", address, ": ", TextOf(error));
-  // A Unix socket without its file has no listener either. (asio's category
-  // does not know it as an std::errc.)
+  // A Unix socket without a file has no listener either. (asio's category does
+  // not map ENOENT to std::errc.)
   const asio::error_code no_file(ENOENT, asio::error::get_system_category());
   const bool refused =
       error == asio::error::connection_refused || error == no_file;
@@ -67,7 +67,7 @@ absl::Status CannotReach(const std::string& address,
 
 void Tune(Tcp::socket& socket) {
   asio::error_code ignored;
-  // Every write is a whole frame or more: waiting for the next gains nothing.
+  // Every write is at least a whole frame, so delaying it gains nothing.
   socket.set_option(Tcp::no_delay(true), ignored);
   const asio::ip::address peer = socket.remote_endpoint(ignored).address();
   if (peer.is_loopback() || peer == socket.local_endpoint(ignored).address()) {
@@ -77,7 +77,7 @@ void Tune(Tcp::socket& socket) {
 }
 void Tune(Unix::socket&) {}
 
-// The name of a peer that has connected. An error if it may not.
+// The name of a peer that has connected, or an error if the peer may not.
 absl::StatusOr<std::string> NameOfCaller(const TcpSeams&, Tcp::socket&,
                                          const Tcp::endpoint& peer) {
   return ToText(peer);
@@ -88,11 +88,11 @@ absl::StatusOr<std::string> NameOfCaller(const TcpSeams& seams,
   const absl::StatusOr<PeerUser> peer = seams.read_peer(socket.native_handle());
   if (!peer.ok()) return absl::PermissionDeniedError(peer.status().message());
   CAPSTAN_RETURN_IF_ERROR(CheckPeerUser(*peer, ::geteuid()));
-  // A Unix client has no address of its own.
+  // A Unix client has no address.
   return absl::StrCat("process ", peer->process);
 }
 
-// Whether who listens may be talked to.
+// Checks that this process may talk to the listener.
 absl::Status CheckListener(const TcpSeams&, Tcp::socket&) {
   return absl::OkStatus();
 }
@@ -124,14 +124,14 @@ class SocketAcceptor final : public Acceptor {
   void Close() override {
     if (state_->closed) return;
     state_->closed = true;
-    // The file first: without a listener anybody may replace it.
+    // Remove the file first: without a listener, anybody may replace it.
     state_->file.Remove();
     asio::error_code ignored;
     state_->acceptor.close(ignored);
   }
 
  private:
-  // Shared with an Accept under way, which may outlive the acceptor.
+  // Shared with an outstanding Accept, which may outlive the acceptor.
   struct State {
     State(const TcpSeams& seams_in,
           asio::basic_socket_acceptor<Protocol> acceptor_in,
@@ -185,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnTcp(
   Tcp::acceptor acceptor(executor);
   asio::error_code error;
   acceptor.open(endpoint.protocol(), error);
-  // A restarted task takes its old port again at once.
+  // So that a restarted task can take its old port again at once.
   const asio::socket_base::reuse_address reuse(true);
   if (!error) acceptor.set_option(reuse, error);
   if (!error) acceptor.bind(endpoint, error);
@@ -207,7 +207,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnUnix(
   if (!error) acceptor.bind(Unix::endpoint(path), error);
   if (error) return CannotListen(address, error);
   SocketFile file(path);
-  // Before it listens, so that others never had their chance.
+  // Before listening, so that other users never get a chance to connect.
   if (::chmod(path.c_str(), 0600) != 0) {
     error = asio::error_code(errno, asio::error::get_system_category());
   }
@@ -220,7 +220,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> ListenOnUnix(
                                                 address, std::move(file));
 }
 
-// The endpoints of a host; numbers are not looked up.
+// The endpoints of a host; numeric addresses are not looked up.
 Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(const TcpSeams& seams,
                                                          Executor executor,
                                                          HostPort where) {
@@ -248,7 +248,7 @@ Task<absl::StatusOr<std::vector<Tcp::endpoint>>> Resolve(const TcpSeams& seams,
   co_return endpoints;
 }
 
-// The attempts to connect to one host, of which the first to succeed wins.
+// The attempts to connect to one host; the first to succeed wins.
 template <typename Protocol>
 struct Race {
   using Socket = asio::basic_stream_socket<Protocol>;
@@ -271,7 +271,7 @@ Task<> Attempt(std::shared_ptr<Race<Protocol>> race,
       endpoint, asio::redirect_error(asio::use_awaitable, error));
   if (error) {
     ++race->failures;
-    // A refusal, from a host that is there, says more than a missing route.
+    // A refusal, which comes from a live host, says more than a missing route.
     if (race->error != asio::error::connection_refused) race->error = error;
   } else if (race->winner == nullptr) {
     race->winner = socket;

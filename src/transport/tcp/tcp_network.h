@@ -1,5 +1,5 @@
-// The network of real machines: TCP and Unix sockets, plain. TLS goes on top
-// (transport/tls).
+// The network of real machines: TCP and Unix sockets, unencrypted. TLS is
+// layered on top (transport/tls).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace capstan {
 
-// What a network asks the system for, and a test does not. Thread-safe.
+// What TcpNetwork asks of the system; tests replace it. Thread-safe.
 struct TcpSeams {
   std::function<absl::StatusOr<PeerUser>(int socket)> read_peer = ReadPeerUser;
   // The addresses of a host, as numbers. Null: the resolver's.
@@ -25,13 +25,14 @@ struct TcpSeams {
 // Addresses: "host:port", "[::1]:port" (port 0 to listen: the kernel chooses),
 // or "unix:/path".
 //
-// A host with several addresses is tried at all of them: at the next one when
-// one has failed, or has not answered for a quarter of a second (RFC 8305).
+// If a host has several addresses, all are tried in turn: the next one when the
+// one before has failed or has not answered for a quarter of a second (RFC
+// 8305).
 //
 // A Unix socket's file is removed when its acceptor closes, and a file left
-// behind by a dead process is replaced. Both ends look who the other is (see
-// CheckPeerUser): Connect and Accept return PermissionDenied if it is another
-// user. Thread-safe.
+// behind by a dead process is replaced. Both ends check the other's user (see
+// CheckPeerUser): Connect and Accept return PermissionDenied if the check
+// fails. Thread-safe.
 class TcpNetwork final : public Network {
  public:
   // `clock` must outlive the network.

@@ -1,4 +1,4 @@
-// What TCP adds to the contract of a network: hosts with several addresses.
+// What TCP adds to the contract of Network: hosts with several addresses.
 #include "transport/tcp/tcp_network.h"
 
 #include <arpa/inet.h>
@@ -27,8 +27,8 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// An address that does not answer: the kernel drops what is sent to a listener
-// whose queue is full.
+// An address that does not answer: the kernel drops packets to a listener whose
+// queue is full.
 class BlackHole {
  public:
   BlackHole(const char* number, int port) {
@@ -110,7 +110,7 @@ TEST_F(TcpNetworkTest, AllAddressesRefuse) {
 TEST_F(TcpNetworkTest, TooManyOpenFilesComeWithTheRemedy) {
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  // Sockets that are open stay so.
+  // Sockets that are already open stay open.
   const rlimit limit = {.rlim_cur = 3, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   const absl::Status connected = Connect({"127.0.0.1"});

@@ -1,4 +1,4 @@
-// What Unix sockets add to the contract of a network: files, and users.
+// What Unix sockets add to the contract of Network: files and users.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ class UnixSocketTest : public ::testing::Test {
   }
   Executor executor() { return thread_.executor(); }
 
-  // A file that a process has left behind.
+  // Makes a file that a process has left behind.
   void MakeStale() {
     const int fd = BareListener(path_);
     ASSERT_GE(fd, 0);
@@ -168,7 +168,7 @@ TEST(PeerUserTest, SocketWithoutAPeer) {
   close(fd);
 }
 
-// A network to which every peer is one of another user.
+// A network that sees every peer as belonging to another user.
 class OtherUserTest : public UnixSocketTest {
  protected:
   static TcpSeams Other() {
@@ -197,9 +197,8 @@ TEST_F(OtherUserTest, IsNotConnectedTo) {
   EXPECT_THAT(Connect(other_), StatusIs(kPermissionDenied, HasSubstr(path_)));
 }
 
-// The same with a process of another user, which only root can make: in a
-// folder and with files that are open to all, so that nothing but the check
-// stands in its way.
+// The same with a real process of another user, which only root can start:
+// folder and files are open to everyone, so only the check can stop it.
 class NobodyTest : public UnixSocketTest {
  protected:
   void SetUp() override {
@@ -207,7 +206,8 @@ class NobodyTest : public UnixSocketTest {
     ASSERT_EQ(chmod(directory_.path().c_str(), 0777), 0);
   }
 
-  // Runs `work`, of system calls alone, as nobody. Returns the exit code.
+  // Runs `work`, which makes system calls only, as user nobody. Returns the
+  // exit code.
   template <typename Work>
   static int RunAsNobody(Work work) {
     const pid_t child = fork();
@@ -231,11 +231,11 @@ TEST_F(NobodyTest, IsNotAccepted) {
         0) {
       return errno == EACCES ? 1 : 2;
     }
-    // Hears nothing but the end.
+    // Must read nothing but the end.
     char byte;
     return read(fd, &byte, 1) == 0 ? 0 : 3;
   };
-  // By the mode of the file it is not let in at all.
+  // The mode of the file keeps it out.
   EXPECT_EQ(RunAsNobody(connect_as_nobody), 1);
   ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
   std::future<NewStream> accepted = StartAccept(**acceptor);

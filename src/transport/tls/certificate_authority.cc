@@ -17,11 +17,11 @@
 namespace capstan {
 namespace {
 
-// The limit of X.509 for both parts of the subject.
+// X.509's limit for each of the subject's two parts.
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kSerialBytes = 16;
 
-// Internal with OpenSSL's reason, unless `good`.
+// OK if `good`; otherwise Internal with OpenSSL's reason.
 absl::Status Require(bool good, const char* what) {
   if (good) return absl::OkStatus();
   return absl::InternalError(
@@ -72,7 +72,7 @@ bool SetSerial(X509* certificate) {
                          serial.size()) == 1;
 }
 
-// Without extensions, issuer and signature.
+// Makes a certificate without extensions, issuer and signature.
 absl::StatusOr<OpensslPtr<X509>> NewCertificate(
     const CertificateSubject& subject, EVP_PKEY* key) {
   CAPSTAN_RETURN_IF_ERROR(CheckSubject(subject));
@@ -125,7 +125,7 @@ bool AppendUri(GENERAL_NAMES* names, const std::string& uri) {
   return false;
 }
 
-// Not through OpenSSL's configuration language, in which a comma in a URI would
+// Avoids OpenSSL's configuration language, in which a comma in a URI would
 // begin another name.
 absl::Status AddUris(X509* certificate, const std::vector<std::string>& uris) {
   if (uris.empty()) return absl::OkStatus();
@@ -152,7 +152,7 @@ absl::Status Sign(X509* certificate, X509* issuer, EVP_PKEY* key) {
   return Require(good, "sign a certificate");
 }
 
-// What `write` writes into a BIO.
+// Returns what `write` writes into a BIO.
 template <typename Write>
 absl::StatusOr<std::string> WritePem(const Write& write) {
   ERR_clear_error();

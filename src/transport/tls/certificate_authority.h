@@ -1,7 +1,6 @@
 // A private certificate authority (CA): makes the keys and certificates with
-// which the tasks of one job prove who they are. All keys are of EC P-256.
-// Certificates and keys go in and out as PEM; where they are kept is the
-// caller's business.
+// which the tasks of one job prove who they are. All keys are EC P-256.
+// Certificates and keys are passed as PEM; storing them is up to the caller.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@
 
 namespace capstan {
 
-// Who a certificate is for, and when it holds.
+// Who a certificate is for, and when it is valid.
 struct CertificateSubject {
   std::string name;  // 1 to 64 bytes, for people
   std::string job;   // up to 64 bytes, for people; may be empty
@@ -21,7 +20,7 @@ struct CertificateSubject {
   WallTime not_after = {};
 };
 
-// What a task's certificate says besides.
+// What else a task's certificate says.
 struct CertificateUse {
   // Subject alternative names of type URI: "capstan:worker/3"
   // (transport/certificate_names.h). Not checked here.
@@ -36,32 +35,32 @@ struct CertificateAndKey {
   std::string key;
 };
 
-// Move-only. Const methods are thread-safe. Unless it says otherwise, a method
-// fails with Internal alone, if OpenSSL does, and says why.
+// Move-only. Const methods are thread-safe. Unless stated otherwise, a method
+// fails only if OpenSSL does: Internal, with the reason.
 class CertificateAuthority {
  public:
-  // A new one, which has signed itself and may sign tasks' certificates only.
-  // InvalidArgument if the subject's name or job has no sound length.
+  // Makes a self-signed CA that may sign tasks' certificates only.
+  // InvalidArgument if the length of the subject's name or job is out of range.
   static absl::StatusOr<CertificateAuthority> Create(
       const CertificateSubject& subject);
 
-  // The one that the two files hold. Errors as in TlsContext::Load; and
+  // Loads a CA from its two files. Errors as in TlsContext::Load; also
   // InvalidArgument if the certificate is not a CA's.
   static absl::StatusOr<CertificateAuthority> Load(
       const std::string& certificate_file, const std::string& key_file,
       WallTime now);
 
-  // Both in PEM.
+  // The CA's certificate and key in PEM.
   absl::StatusOr<CertificateAndKey> ToPem() const;
 
-  // A new key, and a certificate for it that this CA has signed.
+  // Makes a new key and a certificate for it, signed by this CA.
   // InvalidArgument as in Create, and for URIs or usages that cannot be
-  // written.
+  // encoded.
   absl::StatusOr<CertificateAndKey> Issue(const CertificateSubject& subject,
                                           const CertificateUse& use) const;
 
-  // The job of its own subject, and the end of its validity, after which what
-  // it has signed is worth nothing.
+  // The job in the CA's own subject, and the end of the CA's validity, after
+  // which no certificate that it signed is accepted.
   std::string job() const;
   WallTime not_after() const;
 

@@ -18,7 +18,7 @@
 namespace capstan {
 namespace {
 
-// Real ones have a few KiB.
+// Real files have a few KiB.
 constexpr size_t kMaxFileBytes = 1 << 20;
 
 absl::Status SystemError(const std::string& what, const std::string& path,
@@ -41,8 +41,8 @@ std::string ModeText(mode_t mode) {
   return text;
 }
 
-// Who may have access to a file: anybody; its owner, whoever that is; or this
-// user, besides root.
+// Who may have access to a file: anybody; its owner, who may be any user; or
+// only this user and root.
 enum class Access { kAnybody, kOwner, kSelf };
 
 absl::Status CheckFile(const std::string& what, const std::string& path,
@@ -51,7 +51,7 @@ absl::Status CheckFile(const std::string& what, const std::string& path,
     return absl::InvalidArgumentError(
         absl::StrCat(what, " '", path, "' is not a file"));
   }
-  // The permissions of the opened file, not of whatever has its name by now.
+  // Check the opened file, not the one that may have its name by now.
   if (access != Access::kAnybody && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         what, " '", path, "' is open to others than its owner (mode ",
@@ -66,7 +66,7 @@ absl::Status CheckFile(const std::string& what, const std::string& path,
   return absl::OkStatus();
 }
 
-// Reads a file whole, unless others have access to it.
+// Reads a whole file, unless others have access to it.
 absl::StatusOr<std::string> ReadFile(const std::string& what,
                                      const std::string& path, Access access) {
   if (path.empty()) {
@@ -180,7 +180,7 @@ absl::Status CheckValidity(const std::string& path, const X509* certificate,
 WallTime NotAfter(const X509* certificate) {
   std::tm parts = {};
   ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts);
-  // Some certificates end in the year 9999, for which WallTime has no room.
+  // Some certificates expire in the year 9999, which WallTime cannot represent.
   const std::chrono::seconds end(::timegm(&parts));
   return end < std::chrono::floor<std::chrono::seconds>(
                    WallTime::max().time_since_epoch())

@@ -28,8 +28,9 @@ struct OpensslDeleter {
 template <typename T>
 using OpensslPtr = std::unique_ptr<T, OpensslDeleter>;
 
-// The reason of this thread's oldest OpenSSL error ("no start line"), all of
-// which are then forgotten. Call ERR_clear_error before what may fail.
+// Returns the reason of this thread's oldest OpenSSL error ("no start line")
+// and clears all its errors. Call ERR_clear_error before the operation that may
+// fail.
 std::string OpensslReason();
 
 // The role names of a certificate, as in Stream::peer_certificate; empty if it

@@ -19,7 +19,7 @@ MutableBytes TlsBuffer::Prepare(size_t count) {
   if (capacity_ - waiting >= count) {
     std::memmove(data_.get(), data_.get() + begin_, waiting);
   } else {
-    // Doubled, so that many small additions cost no more than a large one.
+    // Double it, so that many small additions cost no more than a large one.
     const size_t capacity = std::max(waiting + count, 2 * capacity_);
     auto data = std::make_unique_for_overwrite<std::byte[]>(capacity);
     if (waiting > 0) std::memcpy(data.get(), data_.get() + begin_, waiting);

@@ -1,4 +1,4 @@
-// Bytes that wait between TLS and the stream below it.
+// Bytes waiting between TLS and the underlying stream.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace capstan {
 
-// A queue of bytes in one piece of memory, which is given back when it is empty
-// and larger than wanted: a thousand idle connections must not keep what they
-// needed when they were busy.
+// A queue of bytes in one piece of memory. Trim frees the memory of an empty
+// queue: a thousand idle connections must not keep what they needed when they
+// were busy.
 class TlsBuffer {
  public:
   Bytes bytes() const { return {data_.get() + begin_, end_ - begin_}; }
@@ -20,14 +20,14 @@ class TlsBuffer {
   // Removes bytes from the front.
   void Consume(size_t count);
 
-  // Room for `count` bytes at least, behind those that wait. Commit says how
-  // many of them were filled.
+  // Returns room for at least `count` bytes at the end of the queue. Commit
+  // says how many of them were filled.
   MutableBytes Prepare(size_t count);
   void Commit(size_t count) { end_ += count; }
 
   void Append(Bytes bytes);
 
-  // If it is empty, gives back memory beyond `capacity`.
+  // If the queue is empty, frees memory larger than `capacity`.
   void Trim(size_t capacity);
 
   void Clear() { begin_ = end_ = 0; }

@@ -1,8 +1,8 @@
-// A task's TLS identity: the files it is made of, checked and loaded.
+// A task's TLS identity, loaded from its files and checked.
 //
-// TLS 1.3 only, and both sides show a certificate that a private CA has signed
-// and that names a role (transport/certificate_names.h). The same identity
-// serves to connect and to accept.
+// TLS 1.3 only. Both sides show a certificate that is signed by a private CA
+// and names a role (transport/certificate_names.h). The same identity serves
+// for connecting and accepting.
 #pragma once
 
 #include <array>
@@ -33,27 +33,27 @@ struct TlsCredentials;
 class TlsContext {
  public:
   // Reads and checks the files. Every error names the file and, if there is
-  // one, the remedy. NotFound if it is not there; PermissionDenied if it cannot
-  // be read, or is a key that others than its owner can read; InvalidArgument
-  // if it does not hold what it should, or the files do not belong together;
-  // FailedPrecondition if a certificate is expired or not valid yet. `clock`
-  // must outlive the context.
+  // one, the remedy. NotFound if a file does not exist; PermissionDenied if it
+  // cannot be read, or is a key that anyone but its owner can read;
+  // InvalidArgument if it does not hold what it should, or the files do not
+  // belong together; FailedPrecondition if a certificate is expired or not yet
+  // valid. `clock` must outlive the context.
   static absl::StatusOr<std::unique_ptr<TlsContext>> Load(Clock& clock,
                                                           TlsOptions options);
 
-  // Reads the files again. New connections use what was read, old ones go on
-  // with what they have. On an error, as in Load, nothing changes.
+  // Reads the files again. New connections use the new credentials; existing
+  // ones keep theirs. On an error, as in Load, nothing changes.
   absl::Status Reload();
 
-  // The same if one of the files is another than when they were last read
-  // without an error: replaced, or written to. Returns whether that was so.
-  // Does little otherwise, so it can be asked often.
+  // Reloads if one of the files was replaced or written to since they were last
+  // read without an error. Returns whether that was so. Cheap if not, so it may
+  // be called often.
   absl::StatusOr<bool> ReloadIfChanged();
 
-  // What a new connection uses.
+  // The credentials for new connections.
   std::shared_ptr<const TlsCredentials> credentials() const;
-  // When the first of the certificates in use expires: the task's own, those
-  // behind it, or the CA's.
+  // When the first of the certificates in use expires: the task's own, the
+  // intermediate ones or the CA's.
   WallTime not_after() const;
   Clock& clock() const { return clock_; }
 
@@ -61,15 +61,15 @@ class TlsContext {
   TlsContext(Clock& clock, TlsOptions options)
       : clock_(clock), options_(std::move(options)) {}
 
-  // What tells one state of the three files from another.
+  // Identifies a state of the three files.
   using Stamps = std::array<FileStamp, 3>;
   Stamps StampFiles() const;
 
   Clock& clock_;
   const TlsOptions options_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_. The stamps are from before the credentials were read, so
-  // that a change in between is seen later.
+  // Guarded by mutex_. The stamps are taken before the credentials are read, so
+  // that a change in between is noticed at the next check.
   std::shared_ptr<const TlsCredentials> credentials_;
   Stamps stamps_;
 };

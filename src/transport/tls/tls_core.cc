@@ -78,7 +78,8 @@ void TlsCore::EndHandshake(const absl::Status& status) {
 }
 
 Task<> TlsCore::Drain(Self self) {
-  // Without an alert, as for who does not speak TLS, nothing has to arrive.
+  // Without an alert, as for a peer that does not speak TLS, nothing needs to
+  // be delivered.
   if (self->closed_ || !self->session_.has_output()) co_return;
   self->draining_ = true;
   DeadlineQueue limits(self->clock_, self->executor_);
@@ -130,7 +131,7 @@ Task<absl::StatusOr<size_t>> TlsCore::Read(Self self,
     if (!usable.ok()) co_return usable;
     absl::StatusOr<size_t> count = self->session_.Decrypt(into);
     if (!count.ok()) self->read_failure_ = count.status();
-    // An answer to a key update, or an alert that says what was wrong.
+    // Send an answer to a key update, or an alert that says what was wrong.
     StartFlush(self);
     if (!count.ok() || *count > 0 || self->read_interrupted_) co_return count;
     const absl::Status status = co_await ReadInput(self);
@@ -149,7 +150,7 @@ Task<absl::StatusOr<size_t>> TlsCore::Write(Self self,
     if (self->write_interrupted_) co_return size_t{0};
     co_await self->writer_.Sleep();
   }
-  // What an earlier, interrupted write has left. Output stays bounded.
+  // First flush what an interrupted write left, so that output stays bounded.
   if (self->session_.has_output()) co_await FlushInline(self);
   absl::Status usable = self->Usable(self->write_failure_);
   if (!usable.ok()) co_return usable;

@@ -1,8 +1,8 @@
 // The state of a TlsStream and the coroutines that work on it.
 //
-// Who uses the stream below: the handshake alone until it is done; then Read
-// reads, and whoever has set flushing_ writes, which is Write itself or, so
-// that nothing that was counted stays behind, Flush in the background.
+// Use of the underlying stream: the handshake has it exclusively until done.
+// Then Read reads, and the one that set flushing_ writes: Write itself or, so
+// that all counted bytes are written, Flush in the background.
 #pragma once
 
 #include <chrono>
@@ -28,14 +28,14 @@ class TlsCore {
  public:
   using Self = std::shared_ptr<TlsCore>;
 
-  // The time after Close for what is still to be written.
+  // How long after Close the remaining output may take to be written.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
 
   TlsCore(Clock& clock, const Executor& executor,
           std::shared_ptr<const TlsCredentials> credentials, TlsRole role,
           std::unique_ptr<Stream> inner);
 
-  // Begins the handshake. Call once.
+  // Starts the handshake. Call once.
   static void Start(const Self& self);
 
   // As the methods of TlsStream.
@@ -53,26 +53,26 @@ class TlsCore {
  private:
   enum class State { kHandshaking, kOpen, kFailed };
 
-  // In the background: operations that wait for it can be interrupted without
-  // disturbing it.
+  // Runs in the background, so that operations waiting for the handshake can be
+  // interrupted without disturbing it.
   static Task<> RunHandshake(Self self);
   void EndHandshake(const absl::Status& status);
-  // After a failed handshake, until the peer has read why and closed: bytes of
-  // the peer left unread would make TCP throw the reason away.
+  // After a failed handshake, reads until the peer has received the reason and
+  // closed: unread bytes from the peer would make TCP discard the reason.
   static Task<> Drain(Self self);
 
-  // One read or write of the stream below.
+  // One read or write of the underlying stream.
   static Task<absl::Status> ReadInput(Self self);
   static Task<absl::Status> WriteOutput(Self self);
 
-  // For Write: all output that there is, unless interrupted.
+  // For Write: writes all output, unless interrupted.
   static Task<> FlushInline(Self self);
-  // Sees to it that all output is written and, after Close, that the stream
-  // below is then closed.
+  // Makes sure that all output is written and, after Close, that the underlying
+  // stream is then closed.
   static void StartFlush(const Self& self);
   static Task<> Flush(Self self);
 
-  // OK if an operation may go on, of which `failure` says what is known.
+  // OK if an operation may proceed; `failure` is its known error, if any.
   absl::Status Usable(const absl::Status& failure) const;
 
   Clock& clock_;
@@ -88,7 +88,7 @@ class TlsCore {
   // Where Read and Write wait for the handshake, and Write for Flush.
   Waiter reader_;
   Waiter writer_;
-  // The operation under way is to return.
+  // The operation in progress must return.
   bool read_interrupted_ = false;
   bool write_interrupted_ = false;
 
@@ -96,7 +96,7 @@ class TlsCore {
   bool draining_ = false;
   // After Close, while there is output.
   std::optional<DeadlineQueue> linger_;
-  // Nothing can be started any more.
+  // Nothing new may be started.
   bool context_gone_ = false;
   const ContextShutdown shutdown_;
 };

@@ -16,7 +16,7 @@ namespace {
 
 using Certificates = std::vector<OpensslPtr<X509>>;
 
-// All three are sound; the first is the fastest with AES instructions, and the
+// All three are secure. The first is the fastest with AES instructions, and the
 // server chooses by its own order.
 constexpr char kCipherSuites[] =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
@@ -39,12 +39,12 @@ OpensslPtr<SSL_CTX> NewContext() {
   SSL_CTX_set_verify(context.get(),
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                      VerifyPeer);
-  // Every connection shows and checks certificates: nothing is resumed.
+  // No session resumption: every connection shows and checks certificates.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context.get(), 0);
   SSL_CTX_set_options(context.get(),
                       SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
-  // An idle connection keeps no 34 KiB of OpenSSL's buffers.
+  // Otherwise an idle connection would keep 34 KiB of OpenSSL's buffers.
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   return context;
 }
@@ -64,7 +64,7 @@ absl::Status AddCa(const std::string& path, WallTime now,
   return absl::OkStatus();
 }
 
-// Whether peers that trust the same CA will accept the certificate.
+// Checks that peers that trust the same CA will accept the certificate.
 absl::Status CheckSignature(const TlsOptions& options, X509* certificate,
                             WallTime now, SSL_CTX* context) {
   STACK_OF(X509)* chain = nullptr;

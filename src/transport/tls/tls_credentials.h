@@ -1,4 +1,4 @@
-// What OpenSSL makes of the files of a TlsContext.
+// The files of a TlsContext, loaded into OpenSSL.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace capstan {
 
-// Thread-safe: not changed once made, but for what OpenSSL locks itself.
+// Thread-safe: immutable, except for what OpenSSL locks itself.
 struct TlsCredentials {
   OpensslPtr<SSL_CTX> context;
   std::string names;                     // the roles that the certificate names
-  WallTime not_after = WallTime::max();  // the first end of all certificates
+  WallTime not_after = WallTime::max();  // the earliest of all certificates
 };
 
 // Reads the files and checks them as of `now`. Errors as in TlsContext::Load.

@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// The peer's alerts that concern our certificate.
+// Whether an alert of the peer concerns our certificate.
 bool IsAboutCertificate(int alert) {
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:

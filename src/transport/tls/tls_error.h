@@ -1,4 +1,4 @@
-// What went wrong in TLS, in words that say what to do about it.
+// Turns a TLS error into a message that says what to do about it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,10 +6,10 @@
 
 namespace capstan {
 
-// The reason why a call on `ssl` has failed with SSL_get_error() == `error`.
-// Unauthenticated if one side does not accept who the other is or says it is,
-// or if the other does not speak TLS 1.3; Unavailable if the connection ended
-// or its bytes were damaged. Forgets OpenSSL's errors of this thread.
+// Why a call on `ssl` failed with SSL_get_error() == `error`. Unauthenticated
+// if one side does not accept the other's identity, or if the other does not
+// speak TLS 1.3; Unavailable if the connection ended or its bytes were damaged.
+// Clears this thread's OpenSSL errors.
 absl::Status TlsError(const SSL* ssl, int error);
 
 }  // namespace capstan

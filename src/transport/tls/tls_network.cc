@@ -22,7 +22,8 @@ class TlsAcceptor final : public Acceptor {
   void Close() override { inner_->Close(); }
 
  private:
-  // Uses the acceptor no more once it waits: it may be destroyed meanwhile.
+  // Does not use the TLS acceptor after suspending: it may be destroyed
+  // meanwhile.
   static Task<absl::StatusOr<std::unique_ptr<Stream>>> AcceptFrom(
       Acceptor& inner, const TlsContext& context, Executor executor) {
     absl::StatusOr<std::unique_ptr<Stream>> stream =

@@ -1,4 +1,5 @@
-// TLS 1.3 over another network: same addresses, encrypted and authenticated.
+// TLS 1.3 over another network: the same addresses, encrypted and
+// authenticated.
 #pragma once
 
 #include <memory>
@@ -18,13 +19,12 @@ class TlsNetwork final : public Network {
       : inner_(inner), context_(context) {}
 
   // Returns when the handshake is done. Besides the errors of Network:
-  // Unauthenticated if the peer is not who it should be (transport/tls/
-  // tls_stream.h).
+  // Unauthenticated if the peer is not who it should be (see tls_stream.h).
   Task<absl::StatusOr<std::unique_ptr<Stream>>> Connect(
       Executor executor, std::string address, MonotonicTime deadline) override;
 
-  // Accept does not wait for the handshake, whose errors the stream's first
-  // operation returns: one slow client holds up nobody else.
+  // Accept does not wait for the handshake, so a slow client delays nobody
+  // else; the stream's first operation returns the handshake's error.
   absl::StatusOr<std::unique_ptr<Acceptor>> Listen(
       const Executor& executor, const std::string& address) override;
 

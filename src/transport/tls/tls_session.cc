@@ -12,19 +12,19 @@
 namespace capstan {
 namespace {
 
-// The most plain text in one record.
+// The maximum plain text in one record.
 constexpr size_t kRecordBytes = SSL3_RT_MAX_PLAIN_LENGTH;
-// What a record adds to its plain text: header, type and tag.
+// What a record adds to its plain text: header, type and tag, in bytes.
 constexpr size_t kRecordOverhead = 5 + 1 + 16;
-// Output memory that an idle session keeps: less costs allocations.
+// Output memory that an idle session keeps; less would cost allocations.
 constexpr size_t kIdleOutputBytes = 16 << 10;
 
-// Bytes that the encryption of `plain` bytes adds to the output, at most.
+// The most that encrypting `plain` bytes adds to the output.
 size_t EncryptedSize(size_t plain) {
   return plain + (plain / kRecordBytes + 2) * kRecordOverhead;
 }
 
-// Copies the first bytes of the views, a record's worth at most, to one place.
+// Copies the first bytes of the views, at most a record's worth, to `place`.
 Bytes Gather(ViewCursor<Bytes> from, std::byte* place) {
   size_t size = 0;
   while (size < kRecordBytes && from.remaining() > 0) {
@@ -39,8 +39,8 @@ Bytes Gather(ViewCursor<Bytes> from, std::byte* place) {
 
 }  // namespace
 
-// A BIO is OpenSSL's idea of a stream. This one takes from input_ and adds to
-// output_, and so saves the copies that OpenSSL's own memory BIOs make.
+// A BIO is OpenSSL's stream interface. This one reads from input_ and appends
+// to output_, without the copies that OpenSSL's own memory BIOs make.
 struct TlsSession::Bio {
   static TlsSession& SessionOf(BIO* bio) {
     return *static_cast<TlsSession*>(BIO_get_data(bio));
@@ -159,7 +159,7 @@ absl::StatusOr<size_t> TlsSession::Encrypt(std::span<const Bytes> from) {
     Bytes plain = left.front();
     plain = plain.first(std::min(plain.size(), kMaxPlainBytes - total));
     if (plain.size() >= kRecordBytes) {
-      // Full records; what is left over shares one with the next view.
+      // Full records only; the remainder shares a record with the next view.
       plain = plain.first(plain.size() - plain.size() % kRecordBytes);
     } else if (plain.size() < left.remaining()) {
       if (gathered == nullptr) {
@@ -181,7 +181,8 @@ absl::Status TlsSession::Write(Bytes plain) {
   ERR_clear_error();
   records_ += (plain.size() + kRecordBytes - 1) / kRecordBytes;
   if (records_ > records_per_key_) {
-    // Sent before the text, and this side's key alone: the peer minds its own.
+    // Sent before the text. Updates only this side's key: the peer updates its
+    // own.
     SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
     records_ = 0;
   }
@@ -189,7 +190,8 @@ absl::Status TlsSession::Write(Bytes plain) {
       SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &count);
   if (result == 1) return absl::OkStatus();
   const absl::Status status = Check(result);
-  // The output always takes all, and after the handshake nothing is waited for.
+  // The output accepts everything, and after the handshake a write waits for
+  // nothing.
   return status.ok() ? absl::InternalError("TLS wrote nothing") : status;
 }
 
@@ -206,7 +208,7 @@ MutableBytes TlsSession::InputSpace() {
 
 void TlsSession::AddInput(size_t count) {
   input_.Commit(count);
-  // A read that fills its memory will be followed by more.
+  // A read that fills its memory is probably followed by more.
   input_wanted_ = count == input_wanted_   ? kMaxInputBytes
                   : count < kMinInputBytes ? kMinInputBytes
                                            : input_wanted_;

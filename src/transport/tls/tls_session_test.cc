@@ -65,7 +65,7 @@ void Carry(TlsSession& from, TlsSession& to, size_t piece = 1 << 20) {
   }
 }
 
-// Both handshakes to their ends.
+// Runs both handshakes to their ends.
 std::pair<absl::Status, absl::Status> Shake(TlsSession& server,
                                             TlsSession& client) {
   absl::StatusOr<bool> server_done = false;
@@ -158,7 +158,7 @@ TEST_F(TlsSessionTest, OneEncryptIsBoundedAndUsesFullRecords) {
   EXPECT_EQ(client_->FirstOutput().size(),
             TlsSession::kMaxPlainBytes / kRecord * (kRecord + kOverhead));
   client_->RemoveOutput(client_->FirstOutput().size());
-  // Also behind a header: at most one record more.
+  // Also behind a header, with at most one record more.
   const std::vector<Bytes> views = {Bytes(large).first(40), Bytes(large)};
   const absl::StatusOr<size_t> count = client_->Encrypt(views);
   ASSERT_OK(count);
@@ -245,7 +245,7 @@ TEST_F(TlsSessionTest, AStrangersCertificateIsRefusedByBothSides) {
   server_ = Session(authority_.Issue("server", "ps/0"), TlsRole::kServer);
   client_ = Session(other.Issue("client", "worker/3"), TlsRole::kClient);
   const auto [server_status, client_status] = Shake(*server_, *client_);
-  // The client looks first, and tells the server.
+  // The client checks first and tells the server.
   EXPECT_THAT(client_status,
               StatusIs(kUnauthenticated, HasSubstr("certificate")));
   EXPECT_THAT(
@@ -253,7 +253,7 @@ TEST_F(TlsSessionTest, AStrangersCertificateIsRefusedByBothSides) {
       StatusIs(kUnauthenticated, HasSubstr("does not accept our certificate")));
 }
 
-// What only a program that is not ours would do: plain OpenSSL as the client.
+// A client on plain OpenSSL, for what only a foreign program would do.
 class ForeignClient {
  public:
   explicit ForeignClient(SSL_CTX* context) : ssl_(SSL_new(context)) {
@@ -264,7 +264,7 @@ class ForeignClient {
     SSL_set_bio(ssl_.get(), in, out);
   }
 
-  // As much of a handshake as is possible; the server's answer.
+  // Runs the handshake as far as possible; returns the server's result.
   absl::Status Shake(TlsSession& server) {
     absl::StatusOr<bool> done = false;
     for (int turn = 0; turn < 10 && done.ok() && !*done; ++turn) {
@@ -332,7 +332,7 @@ TEST_F(TlsForeignClientTest, WithoutCertificateItIsRefused) {
   ForeignClient client(context.get());
   EXPECT_THAT(client.Shake(*server_),
               StatusIs(kUnauthenticated, HasSubstr("no certificate")));
-  // And told why.
+  // And the client was told why.
   char byte = 0;
   EXPECT_LE(SSL_read(client.ssl(), &byte, 1), 0);
   EXPECT_EQ(OpensslReason(), "tlsv13 alert certificate required");
@@ -443,7 +443,7 @@ TEST_F(TlsForeignClientTest, AFloodOfKeyUpdatesIsBounded) {
     ASSERT_EQ(SSL_key_update(client.ssl(), SSL_KEY_UPDATE_REQUESTED), 1);
     ASSERT_EQ(SSL_do_handshake(client.ssl()), 1);
     client.Send(*server_);
-    // The answers are never taken away.
+    // Nobody consumes the answers.
     status = DecryptOne(*server_, received).status();
   }
   EXPECT_THAT(status, StatusIs(kUnavailable, HasSubstr("does not read")));

@@ -1,15 +1,15 @@
 // TLS 1.3 over any Stream.
 //
-// The handshake runs in the background from the beginning. Operations wait for
-// it, and its failure is theirs. So a server gets a stream from Accept at once,
-// and a slow or hostile client holds up nobody else; whoever reads first from
-// an accepted stream should have a time limit.
+// The handshake starts in the background on construction. Operations wait for
+// it and fail if it fails. A server therefore gets a stream from Accept at
+// once, and a slow or hostile client delays nobody else; set a time limit on
+// the first read from an accepted stream.
 //
 // Errors, besides those of Stream: Unauthenticated if one side does not accept
 // the other's certificate or the other does not speak TLS 1.3. A client learns
-// that the server refused it at its first read, as TLS 1.3 has it. A connection
-// that ends without the peer having closed it, be it cut by accident or by an
-// attacker, is reported as such (Unavailable, "cut off").
+// only at its first read that the server refused it; this is how TLS 1.3 works.
+// A connection that ends without the peer having closed it, whether by accident
+// or by an attacker, is reported as such (Unavailable, "cut off").
 #pragma once
 
 #include <memory>
@@ -27,20 +27,20 @@ namespace capstan {
 
 class TlsCore;
 
-// Counted plain text is encrypted when WriteSome returns, and is written to the
-// stream below even if nothing else is called any more; after Close, for at
-// most TlsCore::kLingerTime.
+// When WriteSome returns, the bytes it counts are encrypted, and are written to
+// the underlying stream without further calls; after Close, for at most
+// TlsCore::kLingerTime.
 class TlsStream final : public Stream {
  public:
-  // `inner` lives on `executor`, where from now on the handshake runs.
-  // `context` is used here only; its clock must outlive the stream and the
+  // `inner` lives on `executor`, on which the handshake starts now. `context`
+  // is used only in the constructor; its clock must outlive the stream and the
   // executor's context.
   TlsStream(const Executor& executor, const TlsContext& context, TlsRole role,
             std::unique_ptr<Stream> inner);
   ~TlsStream() override;
 
-  // Waits for the handshake. Unavailable, and closed, if it is not done by
-  // `deadline`. Not while an operation is under way.
+  // Waits for the handshake. If it is not done by `deadline`, closes the stream
+  // and returns Unavailable. Do not call while an operation is in progress.
   Task<absl::Status> Handshake(MonotonicTime deadline);
 
   Task<absl::StatusOr<size_t>> ReadSome(
@@ -53,8 +53,8 @@ class TlsStream final : public Stream {
   std::optional<std::string> peer_certificate() const override;
 
  private:
-  // Shared with the operations under way and with what goes on by itself: the
-  // handshake, and writing what was counted.
+  // Shared with outstanding operations and with background work: the handshake,
+  // and writing what was counted.
   const std::shared_ptr<TlsCore> core_;
 };
 

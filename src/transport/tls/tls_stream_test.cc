@@ -53,7 +53,7 @@ class TlsStreamTest : public ::testing::Test {
     return TlsContext::Load(clock_, options).value();
   }
 
-  // Streams over streams; the ones below are kept to be cut.
+  // TLS streams over plain ones, which are kept so that tests can cut them.
   void MakePair() {
     StreamPair inner = NewStreamPair(executor_, executor_);
     inner_server_ = inner.server.get();
@@ -64,7 +64,7 @@ class TlsStreamTest : public ::testing::Test {
         executor_, *client_context_, TlsRole::kClient, std::move(inner.client));
   }
 
-  // Runs until `done`, moving time on when nothing else is to be done.
+  // Runs until `done`, advancing time when there is nothing else to do.
   void RunUntil(const std::function<bool()>& done) {
     while (!done()) {
       context_.restart();
@@ -73,7 +73,7 @@ class TlsStreamTest : public ::testing::Test {
       }
     }
   }
-  // Runs until nothing happens any more without time moving on.
+  // Runs until nothing more happens without advancing time.
   void Settle() {
     do {
       context_.restart();
@@ -185,7 +185,7 @@ TEST_F(TlsStreamTest, TheHandshakeHasADeadline) {
   EXPECT_THAT(Run(client_->Handshake(deadline)),
               StatusIs(kUnavailable, HasSubstr("no TLS handshake")));
   EXPECT_EQ(clock_.Now(), deadline);
-  // And is over for the peer too, once it has read what was sent.
+  // The stream ends for the peer too, once it has read what was sent.
   std::vector<std::byte> room(10'000);
   EXPECT_THAT(Read(*inner.server, room), StatusIs(kUnavailable));
 }
@@ -211,7 +211,7 @@ TEST_F(TlsStreamTest, OperationsThatWaitForTheHandshakeCanBeInterrupted) {
   client_->Interrupt();
   Settle();
   EXPECT_EQ(ended, 2);
-  // The handshake was not disturbed.
+  // The handshake is undisturbed.
   server_ = std::make_unique<TlsStream>(
       executor_, *server_context_, TlsRole::kServer, std::move(inner.server));
   ExpectExchange(*client_, *server_);
@@ -221,7 +221,7 @@ TEST_F(TlsStreamTest, GarbageIsAnsweredByAnAlert) {
   StreamPair inner = NewStreamPair(executor_, executor_);
   server_ = std::make_unique<TlsStream>(
       executor_, *server_context_, TlsRole::kServer, std::move(inner.server));
-  // A handshake record that holds something else.
+  // A handshake record with other content.
   const std::string garbage("\x16\x03\x01\x00\x05hello", 10);
   EXPECT_OK(Write(*inner.client, AsBytes(garbage)));
   std::vector<std::byte> room(1);
@@ -230,7 +230,7 @@ TEST_F(TlsStreamTest, GarbageIsAnsweredByAnAlert) {
   std::vector<std::byte> alert(7);
   EXPECT_OK(Read(*inner.client, alert));
   EXPECT_EQ(alert[0], std::byte{21});
-  // The server waits for the peer to have read it, but not for ever.
+  // The server waits for the peer to read it, but not forever.
   const MonotonicTime before = clock_.Now();
   EXPECT_THAT(Read(*inner.client, room), StatusIs(kUnavailable));
   EXPECT_EQ(clock_.Now(), before + TlsCore::kLingerTime);
@@ -259,7 +259,7 @@ TEST_F(TlsStreamTest, ARefusedClientLearnsWhy) {
 TEST_F(TlsStreamTest, CloseWaitsForASlowReaderButNotForEver) {
   MakePair();
   ExpectExchange(*client_, *server_);
-  // Fill all buffers: the last write stays.
+  // Fill all buffers, so that the last write stays pending.
   const std::vector<std::byte> sent = Pattern(3, 4 << 20);
   std::optional<absl::Status> written;
   asio::co_spawn(executor_, WriteWhole(*client_, sent),
@@ -275,7 +275,8 @@ TEST_F(TlsStreamTest, CloseWaitsForASlowReaderButNotForEver) {
   const MonotonicTime before = clock_.Now();
   RunUntil([&] { return clock_.Now() >= before + TlsCore::kLingerTime; });
   Settle();
-  // What was written below by then arrives; the rest does not.
+  // What had been written to the underlying stream by then arrives; the rest
+  // does not.
   std::vector<std::byte> received(sent.size());
   EXPECT_THAT(Read(*server_, received),
               StatusIs(kUnavailable, HasSubstr("cut off")));
@@ -351,7 +352,7 @@ TEST_F(TlsNetworkTest, ExpiryInMidRunIsCuredByReload) {
   auto [server, client] = ConnectBoth();
   ASSERT_OK(client);
   clock_.AdvanceTo(clock_.Now() + std::chrono::hours(24));
-  // What is connected goes on.
+  // Existing connections continue.
   ExpectExchange(**server, **client);
   {
     const auto [late_server, late_client] = ConnectBoth();
