@@ -9,8 +9,8 @@
 #include "capstan/callback.h"
 #include "capstan/error.h"
 #include "train/callback/epoch_log.h"
-#include "train/json_text.h"
 #include "train/callback/warn.h"
+#include "train/json_text.h"
 
 namespace capstan {
 namespace {

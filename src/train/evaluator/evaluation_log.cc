@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/file/open_folder.h"
-#include "train/json_text.h"
 #include "train/callback/monitor.h"
+#include "train/json_text.h"
 
 namespace capstan {
 namespace {
