@@ -1,10 +1,11 @@
 #include "base/file/open_files.h"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
+
+#include "absl/strings/str_cat.h"
 
 namespace capstan {
 
@@ -26,11 +27,11 @@ std::string OpenFilesRemedy(int error) {
   }
   rlimit limit = {};
   if (error != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
-  return fmt::format(
-      " (the limit of this process is {}; raise it: nofile in "
-      "/etc/security/limits.conf, LimitNOFILE= of systemd, or --ulimit nofile "
-      "of the container)",
-      limit.rlim_cur);
+  // Not with fmt: UBSan needs a descriptor to check its virtual calls.
+  return absl::StrCat(" (the limit of this process is ", limit.rlim_cur,
+                      "; raise it: nofile in /etc/security/limits.conf, "
+                      "LimitNOFILE= of systemd, or --ulimit nofile of the "
+                      "container)");
 }
 
 }  // namespace capstan
