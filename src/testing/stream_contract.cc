@@ -52,6 +52,32 @@ Task<> Fill(Stream& stream, Filling& filling) {
   filling.ended = true;
 }
 
+// As WriteWhole and ReadWhole, of a stream that may be destroyed between two
+// operations: then Unavailable.
+Task<absl::Status> WriteWhileThere(const std::unique_ptr<Stream>& stream,
+                                   Bytes from) {
+  while (!from.empty()) {
+    if (stream == nullptr) co_return absl::UnavailableError("destroyed");
+    const std::span<const Bytes> views(&from, 1);
+    absl::StatusOr<size_t> count = co_await stream->WriteSome(views);
+    if (!count.ok()) co_return count.status();
+    from = from.subspan(*count);
+  }
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> ReadWhileThere(const std::unique_ptr<Stream>& stream,
+                                  MutableBytes into) {
+  while (!into.empty()) {
+    if (stream == nullptr) co_return absl::UnavailableError("destroyed");
+    const std::span<const MutableBytes> views(&into, 1);
+    absl::StatusOr<size_t> count = co_await stream->ReadSome(views);
+    if (!count.ok()) co_return count.status();
+    into = into.subspan(*count);
+  }
+  co_return absl::OkStatus();
+}
+
 // Interrupts the stream once the filling has stalled.
 Task<> InterruptWhenFull(Stream& stream, const Filling& filling,
                          Executor executor) {
@@ -183,12 +209,12 @@ StreamContract::Count StreamContract::Await(std::future<Count> operation) {
 }
 
 std::future<absl::Status> StreamContract::StartWriteAll(Side side, Bytes from) {
-  return StartOn(executor(side), WriteWhole(stream(side), from));
+  return StartOn(executor(side), WriteWhileThere(streams_[Index(side)], from));
 }
 
 std::future<absl::Status> StreamContract::StartReadAll(Side side,
                                                        MutableBytes into) {
-  return StartOn(executor(side), ReadWhole(stream(side), into));
+  return StartOn(executor(side), ReadWhileThere(streams_[Index(side)], into));
 }
 
 void StreamContract::WriteAll(Side side, Bytes from) {
